@@ -67,7 +67,11 @@ impl Seen {
 fn integer(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     // The double -0.0 keeps the sign.
-    if text == "-0" { None } else { text.parse().ok() }
+    if text == "-0" {
+        None
+    } else {
+        text.parse().ok()
+    }
 }
 
 fn real(text: &[u8]) -> Option<f64> {

@@ -310,7 +310,7 @@ pub fn quoted(text: &str) -> String {
 
 /// The digits of a decimal number without zeros at both ends, and the exponent of the last digit.
 fn decimal(number: &str) -> (bool, String, i64) {
-    let (mantissa, exponent) = match number.split_once(|c| c == 'e' || c == 'E') {
+    let (mantissa, exponent) = match number.split_once(&['e', 'E'][..]) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse().unwrap_or(i64::MAX / 2)),
         None => (number, 0i64),
     };
@@ -335,5 +335,9 @@ pub fn exact_real(number: &str) -> Option<f64> {
         return Some(value);
     }
     let same = decimal(number) == decimal(&format!("{:e}", value));
-    if same { Some(value) } else { None }
+    if same {
+        Some(value)
+    } else {
+        None
+    }
 }

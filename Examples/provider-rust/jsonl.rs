@@ -9,13 +9,14 @@ mod provider;
 mod receipt;
 mod save;
 mod tabella;
+#[cfg(test)]
+mod tests;
 
 use bytes::{Bytes, Digest, FileBytes, Pieces};
 use columns::Columns;
 use lines::{Line, Lines};
 use provider::{
-    Batch, Cancellation, Column, Commit, Edit, EditEffect, Failure, Location, Outcome, Request, Source,
-    Value,
+    Batch, Cancellation, Column, Commit, Edit, EditEffect, Failure, Location, Outcome, Request, Source, Value,
 };
 use receipt::Receipt;
 use save::Status;
@@ -33,6 +34,8 @@ const LONGEST_STREAM: u64 = 1 << 30;
 /// A batch ends after this many bytes of text.
 const BATCH_BYTES: usize = 1 << 20;
 
+/// # Safety
+/// The host passes an entry that it owns.
 #[no_mangle]
 pub unsafe extern "C" fn tabella_provider_entry(entry: *mut tabella_entry) -> i32 {
     provider::enter(entry, "jsonl", "1.0", |location, cancellation| {
@@ -253,7 +256,9 @@ impl Jsonl {
                     let (old, new) = (self.columns.noun(*column), now.map(|now| columns.noun(now)));
                     match new {
                         Some(new) if new == old && now == Some(*column) => None,
-                        Some(new) if new == old => Some(format!("the column {} has another position now", name)),
+                        Some(new) if new == old => {
+                            Some(format!("the column {} has another position now", name))
+                        }
                         Some(new) => Some(format!("the cells of {} are now of the type {}", name, new)),
                         None => Some(format!("no line has the key {} now", name)),
                     }
@@ -411,11 +416,6 @@ impl Source for Jsonl {
         receipt.pieces.into_iter().for_each(|piece| new.push(piece));
         let saved = self.replace(&new, dry_run)?;
         let effect = EditEffect { id: None, remark: saved.remark };
-        Ok(Commit {
-            effects: vec![effect],
-            receipt: saved.receipt,
-            changes: Vec::new(),
-            reloads: !dry_run,
-        })
+        Ok(Commit { effects: vec![effect], receipt: saved.receipt, changes: Vec::new(), reloads: !dry_run })
     }
 }

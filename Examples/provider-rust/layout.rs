@@ -150,5 +150,5 @@ fn main() {
         println!("tabella.rs differs from tabella.h in {} facts", count);
         std::process::exit(1);
     }
-    println!("tabella.rs agrees with tabella.h in {} facts", c.len());
+    println!("tabella.rs agrees with tabella.h");
 }

@@ -74,12 +74,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn walk(
-        &mut self,
-        count: u64,
-        leaving: impl Iterator<Item = u64>,
-        arriving: &BTreeMap<u64, usize>,
-    ) {
+    fn walk(&mut self, count: u64, leaving: impl Iterator<Item = u64>, arriving: &BTreeMap<u64, usize>) {
         let mut leaving = leaving.peekable();
         let mut old = 0;
         let mut new = 0;

@@ -452,9 +452,7 @@ fn row_of(path: tabella_index_path) -> Outcome<u64> {
 fn section(number: i64) -> Outcome<()> {
     match number {
         0 => Ok(()),
-        n if n < 0 => {
-            Err(Failure::new(TABELLA_INVALID_ARGUMENT, format!("there is no section {}", n)))
-        }
+        n if n < 0 => Err(Failure::new(TABELLA_INVALID_ARGUMENT, format!("there is no section {}", n))),
         n => Err(Failure::new(TABELLA_NOT_FOUND, format!("there is no section {}", n))),
     }
 }
@@ -466,9 +464,7 @@ unsafe fn edit(raw: &tabella_edit, source: &mut dyn Source) -> Outcome<Edit> {
         false => source.find(bytes(raw.id)),
     };
     Ok(match raw.kind {
-        TABELLA_EDIT_INSERT => {
-            Edit::Insert { target: row_of(raw.target)?, cells: cells(raw, columns)? }
-        }
+        TABELLA_EDIT_INSERT => Edit::Insert { target: row_of(raw.target)?, cells: cells(raw, columns)? },
         TABELLA_EDIT_DELETE => Edit::Delete { row: row()? },
         TABELLA_EDIT_SET => Edit::Set { row: row()?, cells: cells(raw, columns)? },
         TABELLA_EDIT_MOVE => Edit::Move { row: row()?, target: row_of(raw.target)? },
@@ -585,11 +581,7 @@ unsafe extern "C" fn flags(_open: *mut c_void) -> u64 {
     0
 }
 
-unsafe extern "C" fn version(
-    open: *mut c_void,
-    out: *mut tabella_string,
-    error: *mut tabella_error,
-) -> i32 {
+unsafe extern "C" fn version(open: *mut c_void, out: *mut tabella_string, error: *mut tabella_error) -> i32 {
     guarded(error, || {
         let text = called(open).version()?;
         let kept = &mut *std::ptr::addr_of_mut!((*(open as *mut Open)).version);
@@ -599,11 +591,7 @@ unsafe extern "C" fn version(
     })
 }
 
-unsafe extern "C" fn schema(
-    open: *mut c_void,
-    out: *mut ArrowSchema,
-    error: *mut tabella_error,
-) -> i32 {
+unsafe extern "C" fn schema(open: *mut c_void, out: *mut ArrowSchema, error: *mut tabella_error) -> i32 {
     guarded(error, || {
         std::ptr::write(out, schema_of(called(open).columns()));
         Ok(())

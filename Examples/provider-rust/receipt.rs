@@ -45,8 +45,9 @@ impl Receipt {
 
     /// Reads a receipt and checks that it is complete and possible.
     pub fn decode(bytes: &[u8]) -> Outcome<Receipt> {
-        Receipt::read(bytes)
-            .ok_or_else(|| Failure::new(TABELLA_CONFLICT, "the receipt is damaged, or no receipt of this provider"))
+        Receipt::read(bytes).ok_or_else(|| {
+            Failure::new(TABELLA_CONFLICT, "the receipt is damaged, or no receipt of this provider")
+        })
     }
 
     fn read(bytes: &[u8]) -> Option<Receipt> {
@@ -58,8 +59,7 @@ impl Receipt {
         let rest = &mut rest;
         let length = number(rest)?;
         let path = taken(rest, length)?.to_vec();
-        let mut receipt =
-            Receipt { path, digest: number(rest)?, size: number(rest)?, pieces: Vec::new() };
+        let mut receipt = Receipt { path, digest: number(rest)?, size: number(rest)?, pieces: Vec::new() };
         while !rest.is_empty() {
             let piece = match taken(rest, 1)?[0] {
                 0 => Piece::Old { start: number(rest)?, end: number(rest)? },

@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
-use std::os::raw::{c_char, c_int, c_void};
+use std::os::raw::{c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::io::AsRawFd;
@@ -19,14 +19,16 @@ use std::time::{Duration, Instant};
 extern "C" {
     fn flock(descriptor: c_int, operation: c_int) -> c_int;
     fn access(path: *const c_char, mode: c_int) -> c_int;
+    fn renameat2(
+        from_folder: c_int,
+        from: *const c_char,
+        to_folder: c_int,
+        to: *const c_char,
+        flags: c_uint,
+    ) -> c_int;
     fn fchown(descriptor: c_int, owner: u32, group: u32) -> c_int;
     fn flistxattr(descriptor: c_int, list: *mut c_char, size: usize) -> isize;
-    fn fgetxattr(
-        descriptor: c_int,
-        name: *const c_char,
-        value: *mut c_void,
-        size: usize,
-    ) -> isize;
+    fn fgetxattr(descriptor: c_int, name: *const c_char, value: *mut c_void, size: usize) -> isize;
     fn fsetxattr(
         descriptor: c_int,
         name: *const c_char,
@@ -39,6 +41,8 @@ extern "C" {
 const LOCK_EX: c_int = 2;
 const LOCK_NB: c_int = 4;
 const W_OK: c_int = 2;
+const AT_FDCWD: c_int = -100;
+const RENAME_EXCHANGE: c_uint = 2;
 
 /// Everything that identifies a file and its content, as far as the system knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +63,11 @@ impl Status {
             modified: (data.mtime(), data.mtime_nsec()),
             changed: (data.ctime(), data.ctime_nsec()),
         }
+    }
+
+    /// Whether this is the same file with the same bytes. Its name may differ.
+    fn is_same_file(&self, other: &Status) -> bool {
+        (self.device, self.inode) == (other.device, other.inode) && self.has_same_bytes(other)
     }
 
     /// Whether the bytes of an open file are the same. Its names and mode may differ.
@@ -134,14 +143,14 @@ fn lock(file: &File) -> Outcome<()> {
 }
 
 /// A new file without the name of the old one. Dropping it removes it.
-struct Temporary {
+pub struct Temporary {
     path: PathBuf,
-    file: File,
+    pub file: File,
     is_renamed: bool,
 }
 
 impl Temporary {
-    fn new(folder: &Path) -> Outcome<Temporary> {
+    pub fn new(folder: &Path) -> Outcome<Temporary> {
         // The keys of this state are random.
         let number = RandomState::new().build_hasher().finish();
         let path = folder.join(format!(".tabella-{:016x}", number));
@@ -210,6 +219,40 @@ pub fn rehearse(path: &Path, expected: &Status) -> Outcome<()> {
     check_replaceable(path, &check_unchanged(path, expected)?)
 }
 
+/// Exchanges the names of two files. `false` if the file system cannot do that.
+fn exchange(one: &Path, other: &Path) -> Outcome<bool> {
+    let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).expect("paths have no NUL");
+    let (one, other) = (text(one), text(other));
+    if unsafe { renameat2(AT_FDCWD, one.as_ptr(), AT_FDCWD, other.as_ptr(), RENAME_EXCHANGE) } == 0 {
+        return Ok(true);
+    }
+    let error = std::io::Error::last_os_error();
+    match error.raw_os_error() {
+        // EINVAL, ENOSYS, EOPNOTSUPP
+        Some(22) | Some(38) | Some(95) => Ok(false),
+        _ => Err(Failure::io("renaming", &error)),
+    }
+}
+
+/// Gives the new file the name of the old one. If the old one changed at the last moment, it gets its name back.
+pub fn replace(temporary: &mut Temporary, path: &Path, expected: &Status) -> Outcome<()> {
+    if !exchange(&temporary.path, path)? {
+        std::fs::rename(&temporary.path, path).map_err(|error| Failure::io("renaming", &error))?;
+        temporary.is_renamed = true;
+        return Ok(());
+    }
+    let displaced = std::fs::symlink_metadata(&temporary.path);
+    if displaced.map_or(false, |data| Status::new(&data).is_same_file(expected) && data.nlink() == 1) {
+        return Ok(());
+    }
+    // If this fails, the other program's file stays under its temporary name, so that nothing is lost.
+    temporary.is_renamed = true;
+    if exchange(&temporary.path, path)? {
+        temporary.is_renamed = false;
+    }
+    Err(conflict())
+}
+
 /// Replaces the file. Returns the digest of the new bytes. They survive a power cut, unless a remark says
 /// that the system could not promise that.
 pub fn save(path: &Path, expected: &Status, new: &dyn Bytes) -> Outcome<(u64, Option<String>)> {
@@ -224,8 +267,7 @@ pub fn save(path: &Path, expected: &Status, new: &dyn Bytes) -> Outcome<(u64, Op
     let names = File::open(folder(path));
     let names = names.map_err(|error| Failure::io("opening the folder", &error))?;
     check_unchanged(path, expected)?;
-    std::fs::rename(&temporary.path, path).map_err(|error| Failure::io("renaming", &error))?;
-    temporary.is_renamed = true;
+    replace(&mut temporary, path, expected)?;
     // From here on the edit is made, so a failure is no error of the edit.
     let remark = names.sync_all().err().map(|error| format!("a power cut may undo the edit: {}", error));
     Ok((digest, remark))
