@@ -91,7 +91,7 @@ import Testing
     for member in Self.members where member.isOfSource {
       let refusal: TableError?
       do throws(TableError) {
-        _ = try host.open("members:\(member)").source
+        _ = try host.open(Location("members:\(member)")).source
         refusal = nil
       } catch { refusal = error }
       if member.isOptional {
