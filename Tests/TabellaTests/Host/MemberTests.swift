@@ -86,7 +86,7 @@ import Testing
       {"id": "members", "version": "1", "contract": "\(contractVersionName)",
        "library": "members.so", "schemes": ["members"]}
       """)
-    var host = Host(searchPath: SearchPath([folder.path]))
+    let host = Host(searchPath: SearchPath([folder.path]))
     host.isolation = isolation
     for member in Self.members where member.isOfSource {
       let refusal: TableError?
