@@ -107,8 +107,6 @@ import Testing
     #expect(least.editing == nil && least.identity == nil)
     let withoutQuestions = try host.open("members:tabella_editing.editable_columns").source
     #expect(try withoutQuestions.editing?.editableColumns() == nil)
-    expectConformance { () throws(TableError) in try host.open("members:optional").source }
-    expectConformance { () throws(TableError) in try host.open("members:").source }
   }
 
   /// The same for the functions of a provider.
