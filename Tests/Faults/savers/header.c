@@ -35,5 +35,7 @@ int main(int count, char **arguments) {
     fprintf(stderr, "header: %s: %s\n", arguments[1], file.remark);
     return 1;
   }
-  return printf("saved\n") > 0 && fflush(stdout) == 0 ? 0 : 1;
+  if (printf("saved\n") > 0 && fflush(stdout) == 0) return 0;
+  fprintf(stderr, "header: %s: was saved, but this cannot be said\n", arguments[1]);
+  return 1;
 }

@@ -42,7 +42,7 @@ import Testing
       text("docs/writing-a-provider-c.md")
         .firstMatch(of: language == "c" ? /`(gcc -std=[^`]*)`/ : /`(g\+\+ -std=[^`]*)`/)
     ).1
-    let line = shown.replacing(/^g(cc|\+\+)/, with: try findProgram(compiler))
+    let line = String(shown).replacing(/^g(cc|\+\+)/, with: try findProgram(compiler))
       .replacing(
         "$(pkg-config --cflags tabella)", with: "-I\(packageFolder)/Sources/CTabella/include")
     let compiled = try run("/bin/sh", ["-c", line], directory: folder.path)
@@ -59,14 +59,14 @@ import Testing
     for name in ["planets.c", "planets.tabella.json"] {
       try folder.write(name, text("Examples/provider-c/\(name)"))
     }
-    let block = try #require(blocks("sh").first)
+    let block = String(try #require(blocks("sh").first))
       .replacing(
         "$(pkg-config --cflags tabella)", with: "-I\(packageFolder)/Sources/CTabella/include")
     let result = try run(
       "/bin/sh", ["-e", "-c", block],
       environment: ["PATH": "\(buildFolder):\(searchPath)", "XDG_STATE_HOME": folder.path],
       directory: folder.path)
-    #expect(result.status == 0 && result.text.contains("0 failed") != true, "\(result.text)")
-    #expect(result.text.contains(" passed, "), "\(result.text)\(result.errors)")
+    #expect(result.status == 0, "\(result.text)\(result.errors)")
+    #expect(result.text.contains(" passed, "), "\(result.text)")
   }
 }

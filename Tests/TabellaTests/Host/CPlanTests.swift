@@ -53,7 +53,7 @@ private typealias IndexPath = Tabella.IndexPath
     }
     // Each outcome occurs, and often.
     for code in [nil, .notFound, .invalidArgument, .constraint] as [TableError.Code?] {
-      #expect(outcomes[code, default: 0] > 100, "\(outcomes)")
+      #expect(outcomes[code, default: 0] > 50, "\(outcomes)")
     }
   }
 

@@ -18,6 +18,7 @@ import Testing
     let folder = try TemporaryFolder()
     for file in [
       "Examples/provider-c/planets.c", "Examples/provider-c/memory.c",
+      "Examples/provider-c/ini.c",
       "Tests/TabellaTests/Host/Libraries/batches.c", "Tests/TabellaTests/Host/Programs/plans.c",
       "Tests/Faults/savers/header.c",
     ] {

@@ -86,12 +86,12 @@ import Testing
       {"id": "members", "version": "1", "contract": "\(contractVersionName)",
        "library": "members.so", "schemes": ["members"]}
       """)
-    var host = Host(searchPath: SearchPath([folder.path]))
+    let host = Host(searchPath: SearchPath([folder.path]))
     host.isolation = isolation
     for member in Self.members where member.isOfSource {
       let refusal: TableError?
       do throws(TableError) {
-        _ = try host.open("members:\(member)").source
+        _ = try host.open(Location("members:\(member)")).source
         refusal = nil
       } catch { refusal = error }
       if member.isOptional {
@@ -107,8 +107,6 @@ import Testing
     #expect(least.editing == nil && least.identity == nil)
     let withoutQuestions = try host.open("members:tabella_editing.editable_columns").source
     #expect(try withoutQuestions.editing?.editableColumns() == nil)
-    expectConformance { () throws(TableError) in try host.open("members:optional").source }
-    expectConformance { () throws(TableError) in try host.open("members:").source }
   }
 
   /// The same for the functions of a provider.
