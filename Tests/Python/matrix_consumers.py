@@ -9,6 +9,7 @@ import unittest
 from datetime import datetime, timedelta, timezone
 
 import duckdb
+import numpy
 import pandas
 import polars
 import pyarrow
@@ -228,6 +229,49 @@ class Matrix(unittest.TestCase):
                 self.assertEqual([[plain(value) for value in row] for row in read], wanted)
 
         self.each(check)
+
+    def test_a_section_is_taken_as_a_table_is(self):
+        """A section had no `arrow`, and consumers took it as a list of objects."""
+
+        def check(subject, table, columns, rows):
+            for section in table.sections:
+                wanted = [row for row in rows if row[0] == section.number]
+                for name, read in CONSUMERS.items():
+                    with self.subTest(consumer=name, section=section.number):
+                        text = self.stream(subject, table, rows)[1]
+                        stream = section.arrow(subject.columns, with_section=True, text=text)
+                        self.assertEqual(same(read(stream)), self.expected(wanted, text))
+                if subject.name == "csv, not UTF-8":
+                    continue
+                shapes = [pyarrow.table(section).shape, pandas.DataFrame.from_arrow(section).shape,
+                          polars.DataFrame(section).shape]  # fmt: skip
+                self.assertEqual(shapes, [(len(wanted), len(table._reader().columns))] * 3)
+                self.assertEqual(duckdb.sql("SELECT count(*) FROM section").fetchall(), [(len(wanted),)])
+
+        self.each(check)
+
+    def test_values_of_numpy_and_pandas(self):
+        """Scalars of numpy were refused, or written as "np.float64(1.5)"."""
+        path = self.folder / "numpy.csv"
+        path.write_text("a,n\nx,1\n")
+        table = tabella.Host(receipts=self.folder / "receipts").open(path, editing=True, options={"types": "infer"})
+        values = [
+            (numpy.int64(5), "5"), (numpy.uint8(200), "200"), (numpy.float64(1.5), "1.5"), (numpy.float32(0.5), "0.5"),
+            (numpy.bool_(True), "true"), (numpy.str_("z"), "z"), (numpy.array(7), "7"), (numpy.longdouble(2.5), "2.5"),
+            (pandas.Timestamp("2024-02-29T12:00:00.5Z"), "2024-02-29T12:00:00.500000Z"),
+            (pyarrow.scalar(3).as_py(), "3"),
+        ]  # fmt: skip
+        for value, text in values:
+            with table.edit() as batch:
+                batch.set(table[0], a=value)
+            self.assertEqual(path.read_text().splitlines()[1], f"{text},1", repr(value))
+        wrong = [numpy.datetime64("2024-02-29"), numpy.datetime64("2024-02-29T00:00:00.000000001"),
+                 numpy.timedelta64(1, "s"), numpy.array([1, 2]), pandas.NaT, pandas.NA]  # fmt: skip
+        for value in wrong:
+            with self.assertRaises(tabella.InvalidArgument, msg=repr(value)):
+                table.edit().set(table[0], a=value)
+        self.assertEqual(table[numpy.int64(0)], table[0])
+        self.assertEqual(polars.DataFrame(table.arrow(first=numpy.int32(0))).height, 1)
 
     def test_text_that_is_not_utf_8(self):
         (subject,) = [each for each in self.subjects if each.name == "csv, not UTF-8"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from operator import index
@@ -67,10 +68,10 @@ def _plain(value: Any) -> Any:
         item = value.item()
         if type(item) is not type(value):
             return _plain(item)
-    if hasattr(value, "__index__"):
-        return index(value)
-    if hasattr(value, "__float__"):
-        return float(value)
+    for name, convert in (("__index__", index), ("__float__", float)):
+        if hasattr(value, name):
+            with suppress(TypeError):
+                return convert(value)
     raise InvalidArgument(f"{value!r} is no value of a cell; {_TYPES}")
 
 

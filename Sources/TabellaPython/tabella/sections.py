@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from .table import Table
 
 
-class Section(Rows, Sequence):  # type: ignore[type-arg]
-    """A section: a sequence of rows with a title. It names a position, and shows the table's current version."""
+# Not a Sequence: polars would take it as a list of objects.
+class Section(Rows):
+    """A section: rows with a title. It names a position, and shows the table's current version."""
 
     __slots__ = ("_table", "number")
 
