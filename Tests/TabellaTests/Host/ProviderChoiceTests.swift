@@ -47,7 +47,9 @@ import Testing
     let host = host
     let names = ["1.x", "2.tar.x", "3.bin", "4.other", "5.lost", "6.open", "7.future", "8.lost"]
     var locations = names.map { Location("\(folder.path)/\($0)") }
-    locations += ["scheme:x", "other:", "lost:x", "nobody:x", "all:x", "/no/such.x"].map { Location($0) }
+    locations += ["scheme:x", "other:", "lost:x", "nobody:x", "all:x", "/no/such.x"].map {
+      Location($0)
+    }
     for location in locations {
       for provider in [nil, "short", "lost", "all", "magic", "nobody"] {
         let chosen = try? host.catalogue.choose(location, provider: provider).entry.manifest.id
