@@ -153,7 +153,7 @@ let testTargets: [Target] = {
       name: "TabellaProgramTests", dependencies: libraries + ["TabellaTestSupport"],
       path: "Tests/TabellaTests",
       exclude: ofSources + [
-        "CommandLine/Golden", "Embedding/Programs", "Host/Libraries", "Support",
+        "CommandLine/Golden", "Embedding/Programs", "Host/Libraries", "Host/Programs", "Support",
       ],
       swiftSettings: strict),
   ]
@@ -235,7 +235,7 @@ let package = Package(
       resources: [
         "c/c.mk", "c/provider.c", "common/example.txt", "common/gitignore.txt",
         "common/manifest.json", "common/README.md", "common/sample-expected.txt",
-        "common/file-expected.txt", "common/test.sh", "rust/batch.rs", "rust/provider.rs",
+        "common/file-expected.txt", "common/test.sh", "rust/provider.rs", "rust/rows.rs",
         "rust/rust.mk", "rust/tabella.rs", "swift/package.txt", "swift/provider.txt",
         "swift/swift.mk",
       ].map { .embedInCode($0) },

@@ -16,7 +16,7 @@ public enum ProviderLanguage: String, CaseIterable, Sendable {
     switch self {
     case .swift: "Sources/Provider.swift"
     case .c: "provider.c"
-    case .rust: "provider.rs"
+    case .rust: "rows.rs"
     }
   }
 }
@@ -85,7 +85,7 @@ extension ProviderLanguage {
     case .c: [(source, PackageResources.provider_c), ("Makefile", PackageResources.c_mk)]
     case .rust:
       [
-        (source, PackageResources.provider_rs), ("batch.rs", PackageResources.batch_rs),
+        (source, PackageResources.rows_rs), ("provider.rs", PackageResources.provider_rs),
         ("tabella.rs", PackageResources.tabella_rs), ("Makefile", PackageResources.rust_mk),
       ]
     }
@@ -107,7 +107,7 @@ extension ProviderLanguage {
     case .swift: "| `Package.swift` | the package: one library, which depends on the SDK |\n"
     case .c: ""
     case .rust:
-      "| `batch.rs` | builds rows in Arrow's memory layout |\n"
+      "| `provider.rs` | a safe layer over the contract |\n"
         + "| `tabella.rs` | the declarations of the contract: leave it as it is |\n"
     }
   }

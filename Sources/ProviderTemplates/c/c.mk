@@ -2,7 +2,7 @@
 LIBRARY = @NAME@.so
 TABELLA_CFLAGS ?= $(or $(shell pkg-config --cflags tabella 2> /dev/null),-I"@INCLUDE@")
 CFLAGS ?= -O2 -g
-WARNINGS = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic
+WARNINGS = -std=c11 -Wall -Wextra -Wpedantic
 
 $(LIBRARY): provider.c
 	$(CC) $(WARNINGS) $(CFLAGS) $(TABELLA_CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,nodelete -o $@ $<

@@ -1,4 +1,4 @@
-# `make` builds the library, `make test` tests it. The first build also compiles the SDK.
+# `make` builds the library, `make test` tests it. The first build also compiles the SDK, for some minutes.
 LIBRARY = @NAME@.so
 SWIFT ?= swift
 

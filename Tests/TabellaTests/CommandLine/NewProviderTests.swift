@@ -1,7 +1,7 @@
 import Foundation
-import ProviderTemplates
 import Testing
 
+@testable import ProviderTemplates
 @testable import TabellaCLI
 @testable import TabellaHost
 @testable import TabellaTestSupport
@@ -51,13 +51,15 @@ import Testing
     }
   }
 
-  @Test func theDeclarationsForRustAreThoseOfTheExample() throws {
-    let example = try String(
-      contentsOfFile: "\(packageFolder)/Examples/provider-rust/tabella.rs", encoding: .utf8)
-    let template = try String(
-      contentsOfFile: "\(packageFolder)/Sources/ProviderTemplates/rust/tabella.rs", encoding: .utf8)
-    #expect(
-      template == example, "cp Examples/provider-rust/tabella.rs Sources/ProviderTemplates/rust")
+  @Test(arguments: ["tabella.rs", "provider.rs"])
+  func helpersForRustAreThoseOfTheExample(_ name: String) throws {
+    let (example, copy) = (
+      "Examples/provider-rust/\(name)", "Sources/ProviderTemplates/rust/\(name)"
+    )
+    let texts = try [example, copy].map {
+      try String(contentsOfFile: "\(packageFolder)/\($0)", encoding: .utf8)
+    }
+    #expect(texts[0] == texts[1], "run: cp \(example) \(copy)")
   }
 
   @Test func nothingIsOverwritten() throws {
