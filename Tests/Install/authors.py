@@ -20,13 +20,17 @@ WRONG_ENTRIES = {
 
 
 class Author:
-    """A shell in a folder of its own, that finds the installed program and the compilers."""
+    """A shell in a folder of its own, that finds the installed program and the compilers.
 
-    def __init__(self, way, prefix, folder):
-        self.way, self.prefix, self.folder = way, prefix, folder
-        os.makedirs(folder)
+    `way` leads into the root folder `root`, below which `prefix` and `folder` are.
+    """
+
+    def __init__(self, way, prefix, folder, root=""):
+        self.way, self.prefix, self.folder, self.root = way, prefix, folder, root
+        os.makedirs(f"{root}{folder}")
+        path = "/usr/bin:/bin" if root else os.environ["PATH"]
         self.environment = {
-            **os.environ, "PATH": f"{prefix}/bin:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+            **os.environ, "PATH": f"{prefix}/bin:{path}", "LC_ALL": "C.UTF-8", "TZ": "UTC",
             "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig", "XDG_STATE_HOME": f"{folder}.state"}
 
     def run(self, line, status=0):
@@ -53,8 +57,9 @@ class Author:
         expect("warning" not in said and said.count(" passed, ") == 2, f"{name}: make test says {said}")
 
 
-def sessions(prefix):
-    with open(f"{prefix}/{PAGE}") as file:
+def sessions(author):
+    """The console blocks of the page by language, and the smallest provider in Swift."""
+    with open(f"{author.root}{author.prefix}/{PAGE}") as file:
         text = file.read()
     blocks = re.findall(r"^```console\n(.*?)\n```$", text, re.M | re.S)
     provider = re.findall(r"^```swift\n(import TabellaSDK\n.*?)\n```$", text, re.M | re.S)
@@ -63,17 +68,15 @@ def sessions(prefix):
     return languages, provider[0]
 
 
-def have_own_rows(prefix, folder, language, way):
+def have_own_rows(author, language):
     """From `tabella new-provider` to rows of one's own: the block of the page, then the test of the template."""
-    author = Author(way, prefix, f"{folder}/{language}")
-    author.follow(sessions(prefix)[0][language])
+    author.follow(sessions(author)[0][language])
     author.test("planets")
-    return author
 
 
 def write_minimal_provider(author):
     """The smallest provider of the page: at most 15 lines, one symbol, no finding; wrong entries do not build."""
-    code = sessions(author.prefix)[1]
+    code = sessions(author)[1]
     lines = [line for line in code.split("\n") if line.strip()]
     expect(len(lines) <= 15, f"the smallest provider has {len(lines)} lines")
     source = f"{author.folder}/planets/Sources/Provider.swift"

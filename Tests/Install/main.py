@@ -146,8 +146,10 @@ class Trial:
             if not authors.found(program) and "TABELLA_NO_SKIPS" not in os.environ:
                 print(f"skipped: a provider in {language}, because there is no {program}")
                 continue
-            author = authors.have_own_rows(self.prefix, f"{self.folder}/authors", language, hidden)
-        authors.write_minimal_provider(author)
+            author = authors.Author(hidden, self.prefix, f"{self.folder}/authors/{language}")
+            authors.have_own_rows(author, language)
+            if language == "swift":
+                authors.write_minimal_provider(author)
 
     def need_the_worker(self):
         """Without the worker of this prefix, a foreign provider cannot run, and the error says where it must lie."""

@@ -31,8 +31,8 @@ extension Command {
       ("tabella describe data.csv", "show the columns, options and abilities of a table"),
       ("tabella describe data.csv 12", "show all of one row"),
       ("tabella describe . 0", "show an entry of a folder with a preview"),
-      ("tabella describe data.csv --json | jq .choice", "show all providers that fit a file"),
       ("tabella describe src 0 --filter 'name = main.swift'", "choose the entry by its name"),
+      ("tabella describe data.csv --json", "print all that, and all providers that fit the file"),
       ("tabella describe csv", "show the manifest of a provider"),
       ("tabella describe ./libmine.so", "check a library without running its code"),
     ], seeAlso: ["providers", "show"]

@@ -1,7 +1,7 @@
 import Foundation
-import ProviderTemplates
 import Testing
 
+@testable import ProviderTemplates
 @testable import TabellaCLI
 @testable import TabellaHost
 @testable import TabellaTestSupport

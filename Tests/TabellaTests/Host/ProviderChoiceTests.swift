@@ -41,7 +41,7 @@ import Testing
     )
   }
 
-  var host: Host { Host(searchPath: SearchPath([folder.path])) }
+  var host: TabellaHost.Host { Host(searchPath: SearchPath([folder.path])) }
 
   @Test func theExplanationAgreesWithTheChoice() throws {
     let host = host

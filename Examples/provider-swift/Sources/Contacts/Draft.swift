@@ -59,6 +59,7 @@ struct Draft {
       guard !change.isOfSection else {
         throw TableError(.notSupported, "sections follow from the names of the contacts")
       }
+      if case .set(_, let cells) = edit { try source.check(setting: cells) }
       switch change {
       case .delete(let path), .reconfigure(let path), .reload(let path), .move(let path, _):
         guard let number = source.cardNumber(at: path) else {

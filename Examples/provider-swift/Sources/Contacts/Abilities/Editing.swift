@@ -28,7 +28,7 @@ extension ContactsSource: TableEditing {
     let after = try AddressBook(file.bytes(of: draft.pieces))
     try draft.check(after)
     let saved = try file.save(draft.pieces, isDryRun: batch.isDryRun)
-    let changes = draft.changes(to: after)
+    let changes = after.bytes == book.bytes ? [] : draft.changes(to: after)
     let ids = draft.idsAfter(in: after)
     if !batch.isDryRun { show(after) }
     let outcomes = ids.map { id in
