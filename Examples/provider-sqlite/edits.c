@@ -562,7 +562,7 @@ static int32_t read_keys(source *source, const tabella_plan *plan, int64_t edit,
 
 /* The cells of an edit, as columns and values of the table. */
 static int32_t read_cells(const source *source, const tabella_edit *edit, operation *operation,
-                          tabella_error *error) {
+                          int *reloads, tabella_error *error) {
   int64_t i;
   operation->columns = (int64_t *)calloc((size_t)edit->cell_count + 1, sizeof *operation->columns);
   operation->values = (stored *)calloc((size_t)edit->cell_count + 1, sizeof *operation->values);
@@ -575,6 +575,7 @@ static int32_t read_cells(const source *source, const tabella_edit *edit, operat
       return tabella_fail(error, TABELLA_CONSTRAINT, "table %s has no column %s", operation->table->name, name);
     if (operation->table->columns[column].is_generated)
       return tabella_fail(error, TABELLA_CONSTRAINT, "the column %s is computed from others", name);
+    if (operation->table->columns[column].key > 0) *reloads = 1; /* The key decides the position. */
     operation->columns[i] = column;
     operation->values[i] = value_of_cell(&edit->cells[i].value);
     operation->count++;
@@ -636,7 +637,7 @@ static int32_t edit_rows(work *work, const tabella_plan *plan, operation *operat
     if (operation->kind == 'I') *reloads = 1;
     else code = read_keys(work->source, plan, i, operation, work->error);
     if (code == TABELLA_OK && operation->kind != 'D')
-      code = read_cells(work->source, &batch->edits[i], operation, work->error);
+      code = read_cells(work->source, &batch->edits[i], operation, reloads, work->error);
   }
   for (pass = 0; pass < 3; pass++)
     for (i = 0; i < batch->edit_count && code == TABELLA_OK; i++)

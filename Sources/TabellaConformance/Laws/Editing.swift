@@ -205,6 +205,8 @@ extension Law {
           "row \(path) was set, and its reported id is \(id), which belongs to another row")
       }
       let rows = try table.reread()
+      // With a message, the provider says that the cell has another value: it is rounded, or its column has another type.
+      guard result.outcomes[0].message == nil else { continue }
       // The row may be at another index path by now, for example in a sorted view, or hidden.
       let candidates = rows.joined().filter { row in
         row.id == result.outcomes[0].id ?? old.id
