@@ -617,6 +617,14 @@ static char kind_of(const tabella_edit *edit) {
   return edit->kind == TABELLA_EDIT_DELETE ? 'D' : edit->kind == TABELLA_EDIT_SET ? 'U' : 'I';
 }
 
+/* Whether a section shows rows of others, which an edit can add, change and remove. */
+static int has_view(const source *source) {
+  int64_t i;
+  for (i = 0; i < source->table_count; i++)
+    if (source->tables[i].key_count == 0) return 1;
+  return 0;
+}
+
 /* Does all edits of a plan: deletions first, because they make room for keys. */
 static int32_t edit_rows(work *work, const tabella_plan *plan, operation *operations,
                          tabella_edit_result *out, int *reloads) {
@@ -625,6 +633,7 @@ static int32_t edit_rows(work *work, const tabella_plan *plan, operation *operat
   int32_t code = TABELLA_OK;
   int64_t i;
   int pass;
+  if (has_view(work->source)) *reloads = 1;
   for (i = 0; i < batch->edit_count && code == TABELLA_OK; i++) {
     int64_t section = batch->edits[i].kind == TABELLA_EDIT_INSERT ? batch->edits[i].target.section
                                                                   : plan->from[i].section;
