@@ -20,7 +20,8 @@ pub enum Kind {
     Integer,
     Real,
     Text,
-    /// Different types, arrays, objects, or numbers without an exact value: a cell is the JSON text.
+    /// Different types, arrays, objects, or numbers without an exact value: a cell is the JSON text, or the text of
+    /// a string that cannot be mistaken for JSON.
     Json,
 }
 
@@ -193,6 +194,10 @@ impl Columns {
         };
         let text = &line[member.value.clone()];
         match (self.kinds[column], member.form) {
+            (Kind::Json, Form::Text) => Some(Value::Text(match json::text(text) {
+                Some(plain) if !is_json(&plain) => plain.into_bytes(),
+                _ => text.to_vec(),
+            })),
             (Kind::Json, _) => Some(Value::Text(text.to_vec())),
             (Kind::Text, Form::Text) => json::text(text).map(|text| Value::Text(text.into_bytes())),
             (Kind::Boolean, Form::Boolean) => Some(Value::Boolean(text == b"true")),
@@ -225,9 +230,10 @@ impl Columns {
                 Ok(text) => json::quoted(text),
                 Err(_) => return refuse("the text is not UTF-8".to_string()),
             },
-            (Kind::Json, Value::Text(text)) => match one_line(text) {
-                Ok(text) => text.to_string(),
-                Err(reason) => return refuse(reason),
+            (Kind::Json, Value::Text(text)) => match std::str::from_utf8(text) {
+                Ok(text) if is_json(text) => text.to_string(),
+                Ok(text) => json::quoted(text),
+                Err(_) => return refuse("the text is not UTF-8".to_string()),
             },
             (kind, _) => return refuse(format!("the value is no {}", kind.noun())),
         };
@@ -252,18 +258,8 @@ impl Kind {
     }
 }
 
-/// A value of a column with mixed types: JSON text that reads back as it is.
-fn one_line(bytes: &[u8]) -> Result<&str, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "the text is not UTF-8".to_string())?;
-    match json::value(bytes) {
-        Err(_) => {
-            let example = json::quoted(text);
-            Err(format!("its cells are JSON text, so write text in quotes, here {}", example))
-        }
-        Ok(Form::Null) => Err("null is a missing cell; make the cell missing instead".to_string()),
-        Ok(_) if text.trim() != text || text.contains(&['\n', '\r'][..]) => {
-            Err("the JSON text must have no line end, and no blanks at its ends".to_string())
-        }
-        Ok(_) => Ok(text),
-    }
+/// Whether a cell of a column with mixed types stands for a JSON value. Other cells stand for strings.
+fn is_json(text: &str) -> bool {
+    let is_value = json::value(text.as_bytes()).map_or(false, |form| form != Form::Null);
+    is_value && text.trim() == text && !text.contains(&['\n', '\r'][..])
 }

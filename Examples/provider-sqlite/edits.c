@@ -562,7 +562,7 @@ static int32_t read_keys(source *source, const tabella_plan *plan, int64_t edit,
 
 /* The cells of an edit, as columns and values of the table. */
 static int32_t read_cells(const source *source, const tabella_edit *edit, operation *operation,
-                          tabella_error *error) {
+                          int *reloads, tabella_error *error) {
   int64_t i;
   operation->columns = (int64_t *)calloc((size_t)edit->cell_count + 1, sizeof *operation->columns);
   operation->values = (stored *)calloc((size_t)edit->cell_count + 1, sizeof *operation->values);
@@ -575,6 +575,7 @@ static int32_t read_cells(const source *source, const tabella_edit *edit, operat
       return tabella_fail(error, TABELLA_CONSTRAINT, "table %s has no column %s", operation->table->name, name);
     if (operation->table->columns[column].is_generated)
       return tabella_fail(error, TABELLA_CONSTRAINT, "the column %s is computed from others", name);
+    if (operation->table->columns[column].key > 0) *reloads = 1; /* The key decides the position. */
     operation->columns[i] = column;
     operation->values[i] = value_of_cell(&edit->cells[i].value);
     operation->count++;
@@ -616,6 +617,14 @@ static char kind_of(const tabella_edit *edit) {
   return edit->kind == TABELLA_EDIT_DELETE ? 'D' : edit->kind == TABELLA_EDIT_SET ? 'U' : 'I';
 }
 
+/* Whether a section shows rows of others, which an edit can add, change and remove. */
+static int has_view(const source *source) {
+  int64_t i;
+  for (i = 0; i < source->table_count; i++)
+    if (source->tables[i].key_count == 0) return 1;
+  return 0;
+}
+
 /* Does all edits of a plan: deletions first, because they make room for keys. */
 static int32_t edit_rows(work *work, const tabella_plan *plan, operation *operations,
                          tabella_edit_result *out, int *reloads) {
@@ -624,6 +633,7 @@ static int32_t edit_rows(work *work, const tabella_plan *plan, operation *operat
   int32_t code = TABELLA_OK;
   int64_t i;
   int pass;
+  if (has_view(work->source)) *reloads = 1;
   for (i = 0; i < batch->edit_count && code == TABELLA_OK; i++) {
     int64_t section = batch->edits[i].kind == TABELLA_EDIT_INSERT ? batch->edits[i].target.section
                                                                   : plan->from[i].section;
@@ -636,7 +646,7 @@ static int32_t edit_rows(work *work, const tabella_plan *plan, operation *operat
     if (operation->kind == 'I') *reloads = 1;
     else code = read_keys(work->source, plan, i, operation, work->error);
     if (code == TABELLA_OK && operation->kind != 'D')
-      code = read_cells(work->source, &batch->edits[i], operation, work->error);
+      code = read_cells(work->source, &batch->edits[i], operation, reloads, work->error);
   }
   for (pass = 0; pass < 3; pass++)
     for (i = 0; i < batch->edit_count && code == TABELLA_OK; i++)
