@@ -105,6 +105,23 @@ import Testing
     #expect(done > 200, "only \(done) batches were possible")
   }
 
+  /// A random file is written as it was read, and a set is refused or read back.
+  @Test func randomFilesAreWrittenAsRead() throws {
+    let program = folder.path + "/documents"
+    let compiled = try run(
+      findProgram("clang"),
+      [
+        "-std=c11", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover=undefined",
+        "-I\(packageFolder)/Sources/CTabella/include", "-o", program,
+        "\(packageFolder)/Tests/TabellaTests/Host/Programs/documents.c",
+      ])
+    try #require(compiled.status == 0, "\(compiled.errors)")
+    let result = try run(program)
+    #expect(result.status == 0, "\(result.text)\(result.errors)")
+    let numbers = result.text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+    #expect(numbers.count == 2 && numbers[1] > 1000 && numbers[0] - numbers[1] > 1000)
+  }
+
   private func randomEdits(
     of model: InMemorySource, _ step: Int, _ generator: inout SeededGenerator
   ) throws -> [EditBatch.Edit] {

@@ -19,7 +19,7 @@ import Testing
     for file in [
       "Examples/provider-c/planets.c", "Examples/provider-c/memory.c",
       "Examples/provider-c/ini.c",
-      "Tests/TabellaTests/Host/Libraries/batches.c", "Tests/TabellaTests/Host/Programs/plans.c",
+      "Tests/TabellaTests/Host/Libraries/batches.c",
       "Tests/Faults/savers/header.c",
     ] {
       let result = try run(
