@@ -96,6 +96,8 @@ let fuzzing: [Target] =
 
 /// The tests are two modules, which compile at the same time, and the helpers that both use. Each module has some
 /// folders of Tests/TabellaTests.
+///
+/// lld links the program of the tests: it lets the testing library call the program's waitid (Support/ExitTestMonitor).
 let testTargets: [Target] = {
   let libraries: [Target.Dependency] =
     [
@@ -110,7 +112,7 @@ let testTargets: [Target] = {
   return [
     .testTarget(
       name: "TabellaTestSupport", dependencies: libraries, path: "Tests/TabellaTests/Support",
-      swiftSettings: strict + optimization),
+      swiftSettings: strict + optimization, linkerSettings: [.unsafeFlags(["-use-ld=lld"])]),
     .testTarget(
       name: "TabellaTests", dependencies: libraries + ["TabellaTestSupport"],
       path: "Tests/TabellaTests", exclude: ofPrograms + ["Providers/Corpus", "Support"],
