@@ -22,8 +22,10 @@ let lean: [SwiftSetting] =
       "-Xfrontend", "-disable-implicit-string-processing-module-import",
     ])
   ]
-/// The modules that read, shape, pass on and check data are optimized for tests too, which then take a third of the
-/// time.
+/// The modules in which the tests spend their time are optimized in debug builds, too: the tests then take a third of
+/// the time. The other modules are not, because an optimized module takes four times as long to compile. To
+/// decide, record a run with `perf record` and sort its samples by the module in the names of the symbols.
+///
 /// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
 let optimization: [SwiftSetting] =
   Context.environment["TABELLA_UNOPTIMIZED"] == nil
@@ -49,6 +51,8 @@ let providerLinking = linking(map: "Plugins/provider.map")
 struct Plugin {
   let name: String
   let library: String
+  /// The settings of the logic: `optimized` or `lean`.
+  let settings: [SwiftSetting]
 
   var logic: Target {
     .target(
@@ -56,14 +60,14 @@ struct Plugin {
       dependencies: [
         "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaSystem", "TabellaFiles",
       ],
-      path: "Plugins/\(name)/Sources", swiftSettings: optimized)
+      path: "Plugins/\(name)/Sources", swiftSettings: settings)
   }
 
   var entry: Target {
     .target(
       name: "\(name)Entry",
       dependencies: ["CTabella", "TabellaSDK", .byName(name: "Tabella\(name)")],
-      path: "Plugins/\(name)/Entry", swiftSettings: optimized,
+      path: "Plugins/\(name)/Entry", swiftSettings: lean,
       linkerSettings: providerLinking)
   }
 
@@ -73,10 +77,10 @@ struct Plugin {
 }
 
 let plugins = [
-  Plugin(name: "CSV", library: "tabella-csv"),
-  Plugin(name: "Directory", library: "tabella-directory"),
-  Plugin(name: "Processes", library: "tabella-processes"),
-  Plugin(name: "Text", library: "tabella-text"),
+  Plugin(name: "CSV", library: "tabella-csv", settings: optimized),
+  Plugin(name: "Directory", library: "tabella-directory", settings: lean),
+  Plugin(name: "Processes", library: "tabella-processes", settings: lean),
+  Plugin(name: "Text", library: "tabella-text", settings: optimized),
 ]
 
 /// The fuzzer: only Tests/Fuzz/run builds it, with sanitizers and with libFuzzer.
@@ -176,7 +180,7 @@ let package = Package(
     .target(
       name: "TabellaConformance",
       dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem"],
-      swiftSettings: optimized),
+      swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: optimized),
@@ -189,7 +193,7 @@ let package = Package(
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles", "TabellaSystem",
       ],
-      swiftSettings: optimized),
+      swiftSettings: lean),
     // Roles: these two never see each other.
     .target(
       name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
@@ -200,7 +204,7 @@ let package = Package(
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
         "TabellaLoading", "TabellaRemote", "TabellaSystem", "ShippedManifests",
       ],
-      swiftSettings: optimized),
+      swiftSettings: lean),
     .target(
       name: "TabellaChecking",
       dependencies: [
@@ -237,7 +241,7 @@ let package = Package(
       dependencies: [
         "CTabella", "CTabellaEmbed", "Tabella", "TabellaBridge", "TabellaHost", "TabellaSystem",
       ],
-      exclude: ["embed.map"], swiftSettings: optimized,
+      exclude: ["embed.map"], swiftSettings: lean,
       linkerSettings: linking(
         map: "Sources/TabellaEmbedding/embed.map", ["-soname=libtabella.so.0"])),
     .executableTarget(
