@@ -62,8 +62,10 @@ let lean: [SwiftSetting] =
       "-Xfrontend", "-disable-implicit-string-processing-module-import",
     ])
   ]
-/// The modules that read, shape, pass on and check data are optimized for tests too, which then take a third of the
-/// time.
+/// The modules in which the tests spend their time are optimized in debug builds, too: the tests then take a third of
+/// the time. The other modules are not, because an optimized module takes four times as long to compile. To
+/// decide, record a run with `perf record` and sort its samples by the module in the names of the symbols.
+///
 /// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
 let optimization: [SwiftSetting] =
   Context.environment["TABELLA_UNOPTIMIZED"] == nil
@@ -81,6 +83,8 @@ let strictC: [CSetting] = [
 struct Plugin {
   let name: String
   let library: String
+  /// The settings of the logic: `optimized` or `lean`.
+  let settings: [SwiftSetting]
 
   var logic: Target {
     .target(
@@ -88,7 +92,7 @@ struct Plugin {
       dependencies: [
         "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaSystem", "TabellaFiles",
       ],
-      path: "Plugins/\(name)/Sources", swiftSettings: optimized)
+      path: "Plugins/\(name)/Sources", swiftSettings: settings)
   }
 
   var entry: Target {
@@ -97,7 +101,7 @@ struct Plugin {
       dependencies: [
         "CTabella", "TabellaLinking", "TabellaSDK", .byName(name: "Tabella\(name)"),
       ],
-      path: "Plugins/\(name)/Entry", swiftSettings: optimized)
+      path: "Plugins/\(name)/Entry", swiftSettings: lean)
   }
 
   var product: Product {
@@ -106,10 +110,10 @@ struct Plugin {
 }
 
 let plugins = [
-  Plugin(name: "CSV", library: "tabella-csv"),
-  Plugin(name: "Directory", library: "tabella-directory"),
-  Plugin(name: "Processes", library: "tabella-processes"),
-  Plugin(name: "Text", library: "tabella-text"),
+  Plugin(name: "CSV", library: "tabella-csv", settings: optimized),
+  Plugin(name: "Directory", library: "tabella-directory", settings: lean),
+  Plugin(name: "Processes", library: "tabella-processes", settings: lean),
+  Plugin(name: "Text", library: "tabella-text", settings: optimized),
 ]
 
 /// The fuzzer: only Tests/Fuzz/run builds it, with sanitizers and with libFuzzer.
@@ -203,7 +207,7 @@ let package = Package(
     .target(
       name: "TabellaConformance",
       dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem"],
-      swiftSettings: optimized),
+      swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: optimized),
@@ -216,7 +220,7 @@ let package = Package(
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles", "TabellaSystem",
       ],
-      swiftSettings: optimized),
+      swiftSettings: lean),
     // Roles: the SDK and the host never see each other.
     .target(
       name: "TabellaHost",
@@ -224,7 +228,7 @@ let package = Package(
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
         "TabellaLoading", "TabellaRemote", "TabellaSystem", "ShippedManifests",
       ],
-      swiftSettings: optimized),
+      swiftSettings: lean),
     .target(
       name: "TabellaChecking",
       dependencies: [
@@ -272,7 +276,7 @@ let package = Package(
       dependencies: [
         "CTabella", "CTabellaEmbed", "Tabella", "TabellaBridge", "TabellaHost", "TabellaSystem",
       ],
-      exclude: ["embed.map"], swiftSettings: optimized,
+      exclude: ["embed.map"], swiftSettings: lean,
       linkerSettings: linking(
         map: "Sources/TabellaEmbedding/embed.map", ["-soname=libtabella.so.0"])),
     .executableTarget(
