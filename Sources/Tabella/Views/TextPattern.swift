@@ -43,6 +43,7 @@ public struct TextPattern {
     while at <= text.count {
       if !isFound {
         if now.places.isEmpty {
+          now.clear()
           while at < text.count, !canBegin[Int(text[at])] { at += 1 }
         }
         if at == text.count || canBegin[Int(text[at])] {
@@ -59,11 +60,9 @@ public struct TextPattern {
           now.copySlots(of: place, to: &slots)
           isFound = true
           break search
-        case .byte(let range, let target):
-          if at < text.count, range.contains(text[at]) {
-            next.takeSlots(of: place, from: now)
-            TextPattern.follow(target, at + 1, text, program, &open, &next)
-          }
+        case .byte(_, let target):
+          next.takeSlots(of: place, from: now)
+          TextPattern.follow(target, at + 1, text, program, &open, &next)
         default: break
         }
       }
@@ -91,9 +90,12 @@ public struct TextPattern {
         if case .restore(let slot, let value) = item { threads.current[slot] = value }
         continue
       }
-      guard threads.insert(place) else { continue }
+      guard threads.mark(place) else { continue }
       switch program.steps[place] {
-      case .byte, .found: break
+      case .byte(let range, _):
+        // A step that does not accept the next byte leads nowhere.
+        if at < text.count, range.contains(text[at]) { threads.add(place) }
+      case .found: threads.add(place)
       case .jump(let target): open.append(.place(target))
       case .split(let first, let second):
         open.append(.place(second))
@@ -117,19 +119,22 @@ public struct TextPattern {
   /// The steps that wait for the same byte, in the order of preference, each with its slots.
   private struct Threads {
     private(set) var places: [Int] = []
-    private var isPresent: [Bool]
+    /// The steps that were reached, with those that read no byte.
+    private var marked: [Int] = []
+    private var isMarked: [Bool]
     private var values: [Int]
     /// The slots of the steps that are added.
     var current: [Int]
 
     init(steps: Int, slots count: Int) {
-      isPresent = Array(repeating: false, count: steps)
+      isMarked = Array(repeating: false, count: steps)
       values = Array(repeating: -1, count: steps * count)
       current = Array(repeating: -1, count: count)
     }
 
     mutating func clear() {
-      for place in places { isPresent[place] = false }
+      for place in marked { isMarked[place] = false }
+      marked.removeAll(keepingCapacity: true)
       places.removeAll(keepingCapacity: true)
     }
 
@@ -139,13 +144,18 @@ public struct TextPattern {
       other.copySlots(of: place, to: &current)
     }
 
-    /// Adds a step with the current slots. Returns false if it is present, with a greater preference.
-    mutating func insert(_ place: Int) -> Bool {
-      if isPresent[place] { return false }
-      isPresent[place] = true
+    /// Marks a step as reached. Returns false if it was reached before, with a greater preference.
+    mutating func mark(_ place: Int) -> Bool {
+      if isMarked[place] { return false }
+      isMarked[place] = true
+      marked.append(place)
+      return true
+    }
+
+    /// Adds a step with the current slots.
+    mutating func add(_ place: Int) {
       places.append(place)
       for slot in current.indices { values[place * current.count + slot] = current[slot] }
-      return true
     }
 
     func copySlots(of place: Int, to slots: inout [Int]) {
