@@ -94,7 +94,7 @@ class Batch:
 
     # Edits
 
-    def set(self, row: Target, cells: Mapping[str, CellValue] | None = None, /, **more: CellValue) -> None:
+    def set(self, row: Target, cells: Mapping[str, CellValue] | Row | None = None, /, **more: CellValue) -> None:
         """Sets cells of a row, or the `title` of a section.
 
         Names of columns are keywords, or keys of the mapping `cells`.
@@ -109,7 +109,7 @@ class Batch:
             self._add(_DELETE, row)
 
     def insert(
-        self, at: tuple[int, int], cells: Mapping[str, CellValue] | None = None, /, **more: CellValue
+        self, at: tuple[int, int], cells: Mapping[str, CellValue] | Row | None = None, /, **more: CellValue
     ) -> None:
         """Inserts a row at a position that counts after the batch. Cells without a value are missing."""
         target, values = pair("at", at, "a pair (section, row)"), _cells(cells, more)
@@ -118,7 +118,7 @@ class Batch:
         self._put(edit, values, False)
 
     def append(
-        self, cells: Mapping[str, CellValue] | None = None, /, *, section: int | Section = 0, **more: CellValue
+        self, cells: Mapping[str, CellValue] | Row | None = None, /, *, section: int | Section = 0, **more: CellValue
     ) -> None:
         """Inserts a row at the end of a section."""
         place, values = _section_number("section", section), _cells(cells, more)
