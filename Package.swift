@@ -301,6 +301,12 @@ let package = Package(
         "TabellaLoading", "TabellaSystem",
       ],
       path: "Tests/Confined", swiftSettings: strict),
+    .executableTarget(
+      name: "tabella-rows",
+      dependencies: [
+        "CTabellaSystem", "TabellaAsync", "TabellaHost", "TabellaProviders", "TabellaSystem",
+      ],
+      path: "Tests/Python/Rows", swiftSettings: strict),
   ] + testTargets + plugins.flatMap { [$0.logic, $0.entry] } + fuzzing,
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,3 @@
-@_exported import Tabella
 @_exported import TabellaHost
 
 /// A host for programs with several threads: an actor that owns a `Host` and all tables that it opens.

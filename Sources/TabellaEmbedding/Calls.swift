@@ -65,7 +65,7 @@ func about<R>(_ subject: String, _ body: () throws(TableError) -> R) throws(Tabl
   }
 }
 
-/// Runs `body`, and converts its error.
+/// Runs `body`, and converts a `ReceiptError` to a `TableError` whose message names the subject.
 func ofReceipts<R>(_ body: () throws(ReceiptError) -> R) throws(TableError) -> R {
   do throws(ReceiptError) { return try body() } catch {
     var failure = error.error

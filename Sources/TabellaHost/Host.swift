@@ -48,7 +48,7 @@ public final class Host {
 
   /// The purpose for which a location is opened.
   public enum Access: Hashable, Sendable {
-    /// Reading only. A provider in a worker gets no permission to change anything.
+    /// Reading only. A provider in a worker gets no permission to change anything, and a ``ReceiptStore`` refuses edits.
     case reading
     /// Reading and editing.
     case editing
@@ -116,7 +116,7 @@ public final class Host {
     }
     return OpenedTable(
       source: source, manifest: entry.manifest, location: location, options: options,
-      worker: worker)
+      access: access, worker: worker)
   }
 
   /// The manifest of the provider that would open a location. Runs no code of providers.

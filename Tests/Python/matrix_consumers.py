@@ -1,4 +1,4 @@
-"""Every shipped provider in every consumer: the same rows as the command."""
+"""Every shipped provider in every consumer, and in programs in C and Swift: the same rows as the command."""
 
 import math
 import os
@@ -14,9 +14,11 @@ import pandas
 import polars
 import pyarrow
 
+import programs
 import subjects
 import support
 import tabella
+from programs import with_sections
 from tabella import _capsules
 
 
@@ -26,10 +28,6 @@ def by_python(table, columns):
         for section in table.sections
         for row in ([row[name] for name in columns or row.keys()] for row in section)
     ]
-
-
-def with_sections(rows):
-    return [(row[0], row[1], list(row[2:])) for row in rows]
 
 
 def by_pyarrow(stream):
@@ -68,49 +66,6 @@ def by_duckdb(stream):
 CONSUMERS = {"pyarrow": by_pyarrow, "pandas": by_pandas, "polars": by_polars, "duckdb": by_duckdb}
 
 
-class CProgram:
-    """rows.c, compiled with gcc and linked with the library."""
-
-    def __init__(self, folder):
-        library = pathlib.Path(os.environ["TABELLA_LIBRARY"]).resolve()
-        (folder / "libtabella.so.0").symlink_to(library)
-        self.program = folder / "rows"
-        subprocess.run(
-            ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{support.ROOT}/Sources/CTabella/include",
-             f"-I{support.ROOT}/Sources/CTabellaEmbed/include", "-o", self.program,
-             support.ROOT / "Tests/Python/rows.c", library, f"-Wl,-rpath,{folder}:{library.parent}"],
-            check=True)  # fmt: skip
-
-    def rows(self, subject, table, columns, text):
-        words = [word for key, value in subject.options.items() for word in ("-o", f"{key}={value}")]
-        words += [word for text_ in subject.filters for word in ("-f", text_)]
-        words += ["-g", subject.section_by] if subject.section_by else []
-        words += ["-s", subject.sort] if subject.sort else []
-        words += [word for name in subject.columns or [] for word in ("-c", str(table.column(name).number))]
-        words += ["-b", "1"] if text == "binary" else []
-        folders = [*map(str, subject.path), str(support.ROOT / ".build/release")]
-        environment = {**os.environ, "TABELLA_PROVIDER_PATH": ":".join(folders)}
-        done = subprocess.run([self.program, *words, subject.location], capture_output=True, text=True, env=environment)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr)
-        types = ["integer", "binary" if text == "binary" else "text"]
-        types += ["binary" if text == "binary" and type == "text" else type for _, type in columns]
-        return with_sections(
-            [[self.value(word, type) for word, type in zip(line.split(), types)] for line in done.stdout.splitlines()]
-        )
-
-    @staticmethod
-    def value(word, type):
-        if word == "-":
-            return None
-        if type in ("text", "binary"):
-            data = bytes.fromhex(word[1:])
-            return data.decode() if type == "text" else data
-        if type == "date":
-            return subjects.EPOCH + timedelta(microseconds=int(word))
-        return {"integer": int, "real": float.fromhex, "boolean": lambda word: word == "1"}[type](word)
-
-
 def plain(value):
     """A value in a form that all consumers share."""
     if isinstance(value, datetime):
@@ -137,7 +92,6 @@ class Matrix(unittest.TestCase):
             cls.addClassCleanup(child.wait)
             cls.addClassCleanup(child.kill)
         cls.subjects = subjects.all_subjects(cls.folder, children)
-        cls.program = CProgram(cls.folder)
 
     def each(self, check):
         """Runs a check for each subject: its table, and the columns and rows that the command prints."""
@@ -165,10 +119,14 @@ class Matrix(unittest.TestCase):
 
         self.each(check)
 
-    def test_c(self):
+    def test_programs(self):
+        both = [programs.in_c(self.folder), programs.in_swift()]
+
         def check(subject, table, columns, rows):
             text = self.stream(subject, table, rows)[1]
-            self.assertEqual(self.program.rows(subject, table, columns, text), self.expected(rows, text))
+            for program in both:
+                with self.subTest(program=program.name):
+                    self.assertEqual(program.rows(subject, table, columns, text), self.expected(rows, text))
 
         self.each(check)
 

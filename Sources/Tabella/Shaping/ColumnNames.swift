@@ -19,9 +19,7 @@ public struct ColumnNames: Sendable {
 
   /// Returns the number of the column with this name. Throws ``TableError`` with `.invalidArgument` if there is none.
   public func number(_ name: String) throws(TableError) -> Int {
-    guard let number = names.firstIndex(where: { $0.utf8.elementsEqual(name.utf8) }) else {
-      throw unknown(name)
-    }
+    guard let number = find(name) else { throw unknown(name) }
     return number
   }
 
@@ -67,6 +65,16 @@ public struct ColumnNames: Sendable {
       throw TableError(.invalidArgument, "\(text): no column remains")
     }
     return left
+  }
+
+  /// The number of the column with this name; nil if there is none.
+  func find(_ name: String) -> Int? { names.indices.first { isName(name, of: $0) } }
+
+  /// Whether the column has this name.
+  func isName(_ name: String, of number: Int) -> Bool {
+    var (own, name) = (names[number], name)
+    guard own.utf8.count == name.utf8.count else { return false }
+    return own.withUTF8 { own in name.withUTF8 { own.elementsEqual($0) } }
   }
 
   /// Returns the error for a name that no column has. `remedy` is appended to its message.

@@ -26,7 +26,7 @@ final class RowStream {
   let table: EmbeddedTable
   private let request: StreamRequest
   private let columns: [Column]
-  private var cursor: RowCursor
+  private var cursor: StreamCursor
   /// The stamp of the table's position at the start.
   private let stamp: Int
   /// The number of cancellations at the start. A later one ends the stream.
@@ -50,7 +50,7 @@ final class RowStream {
       // Names a section that does not exist.
       _ = try table.source.numberOfRows(inSection: section, knowing: 0)
     }
-    cursor = RowCursor(table.source, request)
+    cursor = StreamCursor(table.source, request)
     stamp = table.position.stamp
     cancellations = table.cancellations.count
   }
@@ -121,7 +121,7 @@ final class RowStream {
 
   private func batch() throws(Failure) -> ArrowArray {
     try check()
-    let parts: [RowCursor.Part]
+    let parts: [StreamCursor.Part]
     defer { table.cancellations.endCall() }
     do throws(TableError) {
       try table.cancellations.beginCall(since: cancellations)
@@ -151,7 +151,7 @@ final class RowStream {
 
   /// The array of a column. Text that the column reads as other values becomes these.
   private func array(
-    _ cells: ColumnBatch, of column: Column, _ parts: [RowCursor.Part]
+    _ cells: ColumnBatch, of column: Column, _ parts: [StreamCursor.Part]
   ) throws(Failure) -> ArrowArray {
     let values = column.values(of: cells)
     guard values.type == .text, request.form != .binary,
@@ -162,7 +162,7 @@ final class RowStream {
     return text.arrow(request.form)
   }
 
-  private func noUTF8(row: Int, _ column: Column, _ parts: [RowCursor.Part]) -> Failure {
+  private func noUTF8(row: Int, _ column: Column, _ parts: [StreamCursor.Part]) -> Failure {
     var rest = row
     let part = parts.first { part in
       if rest < part.rows.rowCount { return true }
@@ -178,7 +178,7 @@ final class RowStream {
 
   /// The arrays of the number and of the title of each row's section.
   private func sections(
-    of parts: [RowCursor.Part], _ count: Int
+    of parts: [StreamCursor.Part], _ count: Int
   ) throws(Failure) -> [ArrowArray] {
     let builder = BatchBuilder([.integer, .text], capacity: count)
     var last: (section: Int, title: String?)?
