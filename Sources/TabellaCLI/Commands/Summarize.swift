@@ -54,8 +54,7 @@ extension Command {
         "sum up memory per user"
       ),
       (
-        "tabella summarize data.csv --compute 'rows, empty *, distinct *, min *, max *' --vertical always",
-        "describe the values of every column"
+        "tabella summarize data.csv --compute 'distinct *'", "describe every column"
       ),
     ], seeAlso: ["show", "count"]
   ) { invocation, output throws(Failure) in
