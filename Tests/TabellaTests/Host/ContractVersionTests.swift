@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  private func host(_ isolation: Isolation) -> TabellaHost.Host {
+  private func host(_ isolation: TabellaHost.Host.Isolation) -> TabellaHost.Host {
     let host = TabellaHost.Host(searchPath: SearchPath([folder.path]))
     host.isolation = isolation
     return host
@@ -45,14 +45,16 @@ import Testing
       """)
   }
 
-  private func refusal(_ location: String, _ isolation: Isolation) throws -> TableError {
+  private func refusal(_ location: String, _ isolation: TabellaHost.Host.Isolation) throws
+    -> TableError
+  {
     do { _ = try host(isolation).open(location) } catch { return error }
     throw TableError(.internal, "nothing was refused")
   }
 
   /// Old host, new provider.
-  @Test(arguments: [Isolation.never, .always])
-  func aNewerProviderWorks(_ isolation: Isolation) throws {
+  @Test(arguments: [TabellaHost.Host.Isolation.never, .always])
+  func aNewerProviderWorks(_ isolation: TabellaHost.Host.Isolation) throws {
     try provide("newer.c", "1.3")
     let source = try host(isolation).open("newer:").source
     let table = try NaiveTable(of: source)
@@ -67,8 +69,8 @@ import Testing
     #expect(hologram == nil)
   }
 
-  @Test(arguments: [Isolation.never, .always])
-  func aProviderThatNeedsANewerHostIsRefused(_ isolation: Isolation) throws {
+  @Test(arguments: [TabellaHost.Host.Isolation.never, .always])
+  func aProviderThatNeedsANewerHostIsRefused(_ isolation: TabellaHost.Host.Isolation) throws {
     try provide("newer.c", "1.3", flags: ["-DNEEDS_NEWER_HOST"])
     let silent = try refusal("newer:", isolation)
     #expect(silent.code == .noProvider)
@@ -79,8 +81,8 @@ import Testing
   }
 
   /// The manifest is wrong, so the host learns from the library that its structs differ.
-  @Test(arguments: [Isolation.never, .always])
-  func aProviderOfAnotherFamilyIsRefused(_ isolation: Isolation) throws {
+  @Test(arguments: [TabellaHost.Host.Isolation.never, .always])
+  func aProviderOfAnotherFamilyIsRefused(_ isolation: TabellaHost.Host.Isolation) throws {
     try provide("next.c", "0.9")
     let error = try refusal("next:", isolation)
     #expect(error.code == .noProvider)
@@ -124,8 +126,10 @@ import Testing
   }
 
   /// Old providers, present host: every frozen provider keeps the laws on every road.
-  @Test(arguments: FrozenContractTests.contracts, [Isolation.never, .always])
-  func frozenProvidersKeepTheLaws(_ contract: String, _ isolation: Isolation) throws {
+  @Test(arguments: FrozenContractTests.contracts, [TabellaHost.Host.Isolation.never, .always])
+  func frozenProvidersKeepTheLaws(_ contract: String, _ isolation: TabellaHost.Host.Isolation)
+    throws
+  {
     let frozen = "\(FrozenContractTests.fixtures)/\(contract)"
     for manifest in try FileManager.default.contentsOfDirectory(atPath: frozen)
     where manifest.hasSuffix(".tabella.json") {
