@@ -45,10 +45,10 @@ import Testing
       """)
   }
 
-  private func refusal(_ location: String, _ isolation: TabellaHost.Host.Isolation) throws
-    -> TableError
-  {
-    do { _ = try host(isolation).open(location) } catch { return error }
+  private func refusal(
+    _ location: Location, _ isolation: TabellaHost.Host.Isolation
+  ) throws -> TableError {
+    do throws(TableError) { _ = try host(isolation).open(location) } catch { return error }
     throw TableError(.internal, "nothing was refused")
   }
 
@@ -61,11 +61,11 @@ import Testing
     #expect(table.sections.first?.rows.count == 3)
     #expect(
       table.sections.first?.rows.first?.cells.last == .integer(Int64(ContractVersion.own.number)))
-    let badge = try source.supplementary?.element(
-      "badge", at: Tabella.IndexPath(section: 0, row: 0))
+    let badge = try source.supplementary?.supplementaryElement(
+      ofKind: "badge", at: Tabella.IndexPath(section: 0, row: 0))
     #expect(badge != nil)
-    let hologram = try source.supplementary?.element(
-      "hologram", at: Tabella.IndexPath(section: 0, row: 0))
+    let hologram = try source.supplementary?.supplementaryElement(
+      ofKind: "hologram", at: Tabella.IndexPath(section: 0, row: 0))
     #expect(hologram == nil)
   }
 
@@ -116,11 +116,11 @@ import Testing
     ] {
       for version in ["0x9", "0xA", "0x10000", "0x10007", "0x1FFFF"] {
         let result = try run(program, [library, version, location])
-        #expect(result.output == "0 9\n\(rows)\n", "\(library) \(version): \(result)")
+        #expect(result.text == "0 9\n\(rows)\n", "\(library) \(version): \(result)")
       }
       for version in ["0", "1", "8", "0x20000", "0xFFFFFFFF"] {
         let result = try run(program, [library, version, location])
-        #expect(result.output == "1 9\n", "\(library) \(version): \(result)")
+        #expect(result.text == "1 9\n", "\(library) \(version): \(result)")
       }
     }
   }
@@ -140,7 +140,7 @@ import Testing
       let data = "\(frozen)/\(id).data"
       let location = FileManager.default.fileExists(atPath: data) ? "\(id):\(data)" : "\(id):"
       expectConformance(seed: 1) { () throws(TableError) in
-        try host(isolation).open(location).source
+        try host(isolation).open(Location(location)).source
       }
     }
   }
