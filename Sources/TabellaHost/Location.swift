@@ -200,10 +200,13 @@ extension Catalogue {
     let advice =
       Suggestion.nearest(to: scheme, among: schemes).map { "did you mean \($0):?" }
       ?? "put a provider of it into a folder that TABELLA_PROVIDER_PATH names"
+    // A broken manifest, of which nobody knows the scheme, can be the cause.
+    let others = refusals.first.map { ". Refused: \($0.path): \($0.reason)" } ?? ""
+    let more = refusals.count > 1 ? " (and \(refusals.count - 1) more)" : ""
     throw TableError(
       .noProvider,
       "there is no such file, and no provider has the scheme \(scheme): (the schemes are \(known)); \(advice)"
-    )
+        + others + more)
   }
 
   /// The first candidate that fits by the first criterion by which one fits.

@@ -7,16 +7,22 @@ tabella=${TABELLA:-tabella}
 export TABELLA_PROVIDER_PATH="$PWD"
 update=${1-}
 status=0
+shown=$(mktemp)
+trap 'rm -f "$shown"' EXIT
 
 # shows CASE ARGUMENT…: compares a table with expected/CASE.txt.
 shows() {
   case=$1
   shift
-  if [ "$update" = --update ]; then
-    "$tabella" show "$@" > "expected/$case.txt"
-  elif "$tabella" show "$@" | diff -u "expected/$case.txt" -; then
+  if ! "$tabella" show "$@" > "$shown"; then
+    echo "failed: $case: tabella show $*"
+    status=1
+  elif [ "$update" = --update ]; then
+    cp "$shown" "expected/$case.txt"
+  elif diff -u "expected/$case.txt" "$shown"; then
     echo "passed: $case"
   else
+    echo "failed: $case; if the new table is right, run ./test --update"
     status=1
   fi
 }

@@ -237,11 +237,13 @@ impl Cells {
     }
 }
 
-/// Collects the cells of the requested columns, row by row. The type of a cell must be that of its
-/// column; otherwise a debug build panics.
+/// Collects the cells of the requested columns, row by row. `column` counts the requested columns.
+/// The type of a cell must be that of its column; otherwise the call panics, and the host reports it.
 pub struct Batch {
     columns: Vec<Cells>,
     ids: Option<Cells>,
+    /// Whether all text so far is UTF-8.
+    is_utf8: bool,
     pub rows: u64,
     /// Bytes of text so far. Stop after a few MiB: the host then continues.
     pub size: usize,
@@ -252,9 +254,23 @@ impl Batch {
         Batch {
             columns: request.columns.iter().map(|&c| Cells::new(columns[c].kind)).collect(),
             ids: if request.ids { Some(Cells::new(TABELLA_TYPE_BINARY)) } else { None },
+            is_utf8: true,
             rows: 0,
             size: 0,
         }
+    }
+
+    /// The cells of a column of one of these types. Foreign memory would be read if the type were wrong.
+    fn cells(&mut self, column: usize, kinds: &[i32], cell: &str) -> &mut Cells {
+        let cells = &mut self.columns[column];
+        assert!(
+            kinds.contains(&cells.kind),
+            "requested column {} has type {}, but its cell is {}",
+            column,
+            cells.kind,
+            cell
+        );
+        cells
     }
 
     pub fn missing(&mut self, column: usize) {
@@ -268,30 +284,30 @@ impl Batch {
     }
 
     pub fn text(&mut self, column: usize, text: &[u8]) {
-        let cells = &mut self.columns[column];
-        debug_assert!(cells.kind == TABELLA_TYPE_TEXT || cells.kind == TABELLA_TYPE_BINARY);
+        let cells = self.cells(column, &[TABELLA_TYPE_TEXT, TABELLA_TYPE_BINARY], "text or binary");
         cells.bytes.extend_from_slice(text);
         cells.end_bytes();
         cells.mark(true);
+        let is_text = cells.kind == TABELLA_TYPE_TEXT;
         self.size += text.len();
+        self.is_utf8 &= !is_text || std::str::from_utf8(text).is_ok();
     }
 
+    /// An integer, or the nanoseconds of a date since 1970-01-01T00:00:00Z.
     pub fn integer(&mut self, column: usize, value: i64) {
-        self.word(column, value as u64);
+        let cells = self.cells(column, &[TABELLA_TYPE_INTEGER, TABELLA_TYPE_DATE], "an integer or a date");
+        cells.words.push(value as u64);
+        cells.mark(true);
     }
 
     pub fn real(&mut self, column: usize, value: f64) {
-        self.word(column, value.to_bits());
-    }
-
-    fn word(&mut self, column: usize, value: u64) {
-        let cells = &mut self.columns[column];
-        cells.words.push(value);
+        let cells = self.cells(column, &[TABELLA_TYPE_REAL], "a real number");
+        cells.words.push(value.to_bits());
         cells.mark(true);
     }
 
     pub fn boolean(&mut self, column: usize, value: bool) {
-        let cells = &mut self.columns[column];
+        let cells = self.cells(column, &[TABELLA_TYPE_BOOLEAN], "a boolean");
         push_bit(&mut cells.bytes, cells.count, value);
         cells.mark(true);
     }
@@ -452,9 +468,7 @@ fn row_of(path: tabella_index_path) -> Outcome<u64> {
 fn section(number: i64) -> Outcome<()> {
     match number {
         0 => Ok(()),
-        n if n < 0 => {
-            Err(Failure::new(TABELLA_INVALID_ARGUMENT, format!("there is no section {}", n)))
-        }
+        n if n < 0 => Err(Failure::new(TABELLA_INVALID_ARGUMENT, format!("there is no section {}", n))),
         n => Err(Failure::new(TABELLA_NOT_FOUND, format!("there is no section {}", n))),
     }
 }
@@ -466,9 +480,7 @@ unsafe fn edit(raw: &tabella_edit, source: &mut dyn Source) -> Outcome<Edit> {
         false => source.find(bytes(raw.id)),
     };
     Ok(match raw.kind {
-        TABELLA_EDIT_INSERT => {
-            Edit::Insert { target: row_of(raw.target)?, cells: cells(raw, columns)? }
-        }
+        TABELLA_EDIT_INSERT => Edit::Insert { target: row_of(raw.target)?, cells: cells(raw, columns)? },
         TABELLA_EDIT_DELETE => Edit::Delete { row: row()? },
         TABELLA_EDIT_SET => Edit::Set { row: row()?, cells: cells(raw, columns)? },
         TABELLA_EDIT_MOVE => Edit::Move { row: row()?, target: row_of(raw.target)? },
@@ -585,11 +597,7 @@ unsafe extern "C" fn flags(_open: *mut c_void) -> u64 {
     0
 }
 
-unsafe extern "C" fn version(
-    open: *mut c_void,
-    out: *mut tabella_string,
-    error: *mut tabella_error,
-) -> i32 {
+unsafe extern "C" fn version(open: *mut c_void, out: *mut tabella_string, error: *mut tabella_error) -> i32 {
     guarded(error, || {
         let text = called(open).version()?;
         let kept = &mut *std::ptr::addr_of_mut!((*(open as *mut Open)).version);
@@ -599,11 +607,7 @@ unsafe extern "C" fn version(
     })
 }
 
-unsafe extern "C" fn schema(
-    open: *mut c_void,
-    out: *mut ArrowSchema,
-    error: *mut tabella_error,
-) -> i32 {
+unsafe extern "C" fn schema(open: *mut c_void, out: *mut ArrowSchema, error: *mut tabella_error) -> i32 {
     guarded(error, || {
         std::ptr::write(out, schema_of(called(open).columns()));
         Ok(())
@@ -658,8 +662,7 @@ unsafe extern "C" fn rows(
         let request = request(&*raw, source.columns().len())?;
         let mut batch = Batch::new(&request, source.columns());
         source.rows(&request, &mut batch)?;
-        // Rust's text is UTF-8, and `Source` passes on nothing else.
-        let flags = TABELLA_BATCH_UTF8;
+        let flags = if batch.is_utf8 { TABELLA_BATCH_UTF8 } else { 0 };
         std::ptr::write(out, tabella_batch { array: batch_array(batch), flags });
         Ok(())
     })

@@ -132,22 +132,13 @@ pub const TABELLA_SOURCE_VOLATILE_ORDER: u64 = 1;
 pub struct tabella_source_table {
     pub release: Option<unsafe extern "C" fn(source: *mut c_void)>,
     pub cancel: Option<unsafe extern "C" fn(source: *mut c_void)>,
-    pub ability:
-        Option<unsafe extern "C" fn(source: *mut c_void, id: tabella_string) -> *const c_void>,
+    pub ability: Option<unsafe extern "C" fn(source: *mut c_void, id: tabella_string) -> *const c_void>,
     pub flags: Option<unsafe extern "C" fn(source: *mut c_void) -> u64>,
     pub version: Option<
-        unsafe extern "C" fn(
-            source: *mut c_void,
-            out: *mut tabella_string,
-            error: *mut tabella_error,
-        ) -> i32,
+        unsafe extern "C" fn(source: *mut c_void, out: *mut tabella_string, error: *mut tabella_error) -> i32,
     >,
     pub schema: Option<
-        unsafe extern "C" fn(
-            source: *mut c_void,
-            out: *mut ArrowSchema,
-            error: *mut tabella_error,
-        ) -> i32,
+        unsafe extern "C" fn(source: *mut c_void, out: *mut ArrowSchema, error: *mut tabella_error) -> i32,
     >,
     pub row_count: Option<
         unsafe extern "C" fn(
@@ -406,9 +397,8 @@ pub struct tabella_editing {
             error: *mut tabella_error,
         ) -> i32,
     >,
-    pub editable_columns: Option<
-        unsafe extern "C" fn(source: *mut c_void, out: *mut u8, error: *mut tabella_error) -> i32,
-    >,
+    pub editable_columns:
+        Option<unsafe extern "C" fn(source: *mut c_void, out: *mut u8, error: *mut tabella_error) -> i32>,
     pub commit: Option<
         unsafe extern "C" fn(
             source: *mut c_void,
@@ -437,9 +427,8 @@ pub struct tabella_section_editing {
             error: *mut tabella_error,
         ) -> i32,
     >,
-    pub insertable: Option<
-        unsafe extern "C" fn(source: *mut c_void, out: *mut i32, error: *mut tabella_error) -> i32,
-    >,
+    pub insertable:
+        Option<unsafe extern "C" fn(source: *mut c_void, out: *mut i32, error: *mut tabella_error) -> i32>,
 }
 
 // tabella.moving/1
@@ -563,8 +552,7 @@ pub const TABELLA_DISPLAY_ID: &[u8] = b"tabella.display/1";
 
 #[repr(C)]
 pub struct tabella_display {
-    pub will_display:
-        Option<unsafe extern "C" fn(source: *mut c_void, section: i64, first: i64, count: i64)>,
+    pub will_display: Option<unsafe extern "C" fn(source: *mut c_void, section: i64, first: i64, count: i64)>,
     pub did_end_displaying:
         Option<unsafe extern "C" fn(source: *mut c_void, section: i64, first: i64, count: i64)>,
 }
@@ -573,8 +561,7 @@ pub const TABELLA_PREFETCHING_ID: &[u8] = b"tabella.prefetching/1";
 
 #[repr(C)]
 pub struct tabella_prefetching {
-    pub prefetch:
-        Option<unsafe extern "C" fn(source: *mut c_void, section: i64, first: i64, count: i64)>,
+    pub prefetch: Option<unsafe extern "C" fn(source: *mut c_void, section: i64, first: i64, count: i64)>,
     pub cancel_prefetch:
         Option<unsafe extern "C" fn(source: *mut c_void, section: i64, first: i64, count: i64)>,
 }
@@ -621,8 +608,7 @@ pub struct tabella_provider {
     pub provider: *mut c_void,
     pub id: tabella_string,
     pub version: tabella_string,
-    pub ability:
-        Option<unsafe extern "C" fn(provider: *mut c_void, id: tabella_string) -> *const c_void>,
+    pub ability: Option<unsafe extern "C" fn(provider: *mut c_void, id: tabella_string) -> *const c_void>,
     pub open: Option<
         unsafe extern "C" fn(
             provider: *mut c_void,
@@ -651,9 +637,8 @@ pub struct tabella_option {
 
 #[repr(C)]
 pub struct tabella_options {
-    pub declared: Option<
-        unsafe extern "C" fn(provider: *mut c_void, count: *mut i64) -> *const tabella_option,
-    >,
+    pub declared:
+        Option<unsafe extern "C" fn(provider: *mut c_void, count: *mut i64) -> *const tabella_option>,
 }
 
 pub const TABELLA_LOG_DEBUG: i32 = 1;
@@ -665,8 +650,7 @@ pub const TABELLA_LOG_ERROR: i32 = 4;
 pub struct tabella_host {
     pub host: *mut c_void,
     pub log: Option<unsafe extern "C" fn(host: *mut c_void, severity: i32, message: tabella_string)>,
-    pub ability:
-        Option<unsafe extern "C" fn(host: *mut c_void, id: tabella_string) -> *const c_void>,
+    pub ability: Option<unsafe extern "C" fn(host: *mut c_void, id: tabella_string) -> *const c_void>,
 }
 
 #[repr(C)]

@@ -21,12 +21,8 @@ extension Command {
       """,
     options: [.language, .json],
     examples: [
-      ("tabella new-provider planets", "write a provider in Swift"),
+      ("tabella new-provider stars", "write a provider in Swift"),
       ("tabella new-provider planets --language c", "write a provider in C"),
-      (
-        "TABELLA_PROVIDER_PATH=$PWD/planets tabella show planets:",
-        "show its rows, after: make -C planets"
-      ),
     ], seeAlso: ["check", "providers"], group: .providers
   ) { invocation, output throws(Failure) in
     guard let name = invocation.operands.first else {

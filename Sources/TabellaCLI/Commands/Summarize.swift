@@ -21,8 +21,7 @@ extension Command {
         median C      the middle number, or the mean of the two middle ones
         p95 C         the percentile by nearest rank, from `p1` to `p99`
         min C, max C  the first and the last value in the order of `--sort`
-        first C       the value of the first row that has one
-        last C        the value of the last row that has one
+        first C, last C  the value of the first or last row that has one
 
       Missing and empty cells count for `rows` and `empty` only. Numbers in text count; other text is an error that \
       names the line and the row. Sums, medians and percentiles of integers and decimal numbers are exact. A mean has \

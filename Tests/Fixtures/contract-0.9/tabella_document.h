@@ -454,6 +454,8 @@ TABELLA_HELPER int32_t tabella_document_find_(void *source, tabella_string id, t
   const tabella_document *document = &((tabella_document_source_ *)source)->document;
   int64_t r;
   for (r = 0; r < document->row_count; r++) {
+    /* The digests differ in most rows. */
+    if (id.length < 32 || memcmp(id.bytes, document->ids[r].text, 32) != 0) continue;
     if (!tabella_string_equals(id, document->ids[r].text)) continue;
     for (out->section = 0; document->sections[out->section].first + document->sections[out->section].count <= r;)
       out->section++;

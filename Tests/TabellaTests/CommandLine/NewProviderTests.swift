@@ -32,7 +32,7 @@ import Testing
     let files = try #require(document["files"] as? [String])
     let found = try #require(FileManager.default.enumerator(atPath: folder.path)?.allObjects)
       .compactMap { $0 as? String }
-      .filter { !["", "/expected"].map { name + $0 }.contains($0) }
+      .filter { !["", "/expected", "/Sources"].map { name + $0 }.contains($0) }
     #expect(Set(files) == Set(found) && files.contains("\(name)/\(language.source)"))
     for file in files {
       let text = try content(file)

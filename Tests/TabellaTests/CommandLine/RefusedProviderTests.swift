@@ -42,7 +42,7 @@ import Testing
 
   /// Writes a manifest of an INI provider with a fault.
   func refuse(_ reason: Reason) throws {
-    let contract = reason == .contract ? "0.0" : "0.1"
+    let contract = reason == .contract ? "0.0" : "0.9"
     try folder.write(
       "ini.tabella.json",
       """

@@ -41,11 +41,11 @@ import Testing
     ("\"tabella.undo/1\"", "\"tabella.undo/2\"", "TABELLA_UNDO_ID"),
     ("#define TABELLA_ROW_INSERT 4", "#define TABELLA_ROW_INSERTS 4", "TABELLA_ROW_INSERT"),
     (
-      "  uint32_t reserved; /* zero */\n} tabella_row_request;",
+      "  uint32_t reserved;    /* zero */\n} tabella_row_request;",
       "  uint32_t reserved;\n  void *more;\n} tabella_row_request;", "tabella_row_request"
     ),
     (
-      "(*TABELLA_NULLABLE cancel)(void *", "(*TABELLA_NULLABLE cancel)(const void *",
+      "(*TABELLA_OPTIONAL cancel)(void *", "(*TABELLA_OPTIONAL cancel)(const void *",
       "tabella_source_table"
     ),
     (
@@ -90,7 +90,13 @@ struct HeaderDeclarations {
 
   /// Constants that differ between versions, or have no meaning outside the header.
   private static let free = [
-    "TABELLA_CONTRACT_VERSION", "TABELLA_NONNULL", "TABELLA_NULLABLE", "TABELLA_H",
+    "TABELLA_CONTRACT_VERSION", "TABELLA_NONNULL", "TABELLA_NULLABLE", "TABELLA_REQUIRED",
+    "TABELLA_OPTIONAL", "TABELLA_H",
+  ]
+
+  /// Annotations of pointers.
+  private static let annotations = [
+    "TABELLA_NONNULL", "TABELLA_NULLABLE", "TABELLA_REQUIRED", "TABELLA_OPTIONAL",
   ]
 
   init(ofFile path: String) throws {
@@ -180,7 +186,7 @@ struct HeaderDeclarations {
       spaced += "(){}*,;".contains(character) ? " \(character) " : String(character)
     }
     return spaced.split(whereSeparator: \.isWhitespace)
-      .filter { $0 != "TABELLA_NULLABLE" && $0 != "TABELLA_NONNULL" }
+      .filter { !annotations.contains(String($0)) }
       .filter { !$0.hasPrefix("__attribute__") }.joined(separator: " ")
   }
 }

@@ -33,7 +33,7 @@ import Testing
 
   func add(
     _ file: String, _ id: String, _ rest: String, library: String = "good.so",
-    contract: String = "0.1"
+    contract: String = "0.9"
   ) throws {
     try folder.write(
       "\(file).tabella.json",

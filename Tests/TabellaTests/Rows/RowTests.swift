@@ -169,7 +169,10 @@ import Testing
     let table = LiveTable(count: 40)
     let grouped = try table.shaped(sectionBy: "kind")
     var found = 0
-    for source in [table, grouped, types] as [any TableDataSource] {
+    let indexed = InMemorySource(
+      [Column("name")],
+      sections: [("A", nil, "A", [["Ada"]]), ("B", nil, "B", [["Bob"], ["Bea"]])])
+    for source in [table, grouped, types, indexed] as [any TableDataSource] {
       let entries = try source.sectionIndexEntries()
       let titles = try source.sectionIndex?.sectionIndexTitles() ?? []
       #expect(entries.map(\.title) == titles)

@@ -458,7 +458,7 @@ import Testing
         ] {
           let error = #expect(throws: TableError.self) { try body() }
           #expect(
-            error?.code == .io && error?.section == 1 && error?.row == 1 && error?.column == 1)
+            error?.code == .wrongData && error?.section == 1 && error?.row == 1 && error?.column == 1)
           #expect(error?.message == "no \(function.rawValue) of n: \"x\" is not a number")
         }
       }
