@@ -9,6 +9,7 @@ import Testing
   static let documents = [
     "saving.md", "faults.md", "zoo.md", "trust.md", "security.md", "embedding.md",
     "embedding-shipping.md", "embedding-sources.md", "embedding-c.md", "python.md",
+    "python-arrow.md",
   ]
   static let withoutClaims = "Headings without claims"
 
