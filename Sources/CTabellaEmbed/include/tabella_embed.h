@@ -91,8 +91,8 @@ TABELLA_EMBED_EXPORT tabella_string tabella_embed_version(void);
 
 /* How a host works. A zeroed struct asks for the defaults. */
 typedef struct tabella_embed_settings {
-  /* The folders of providers, absolute, separated by colons, instead of all others. Absent: TABELLA_PROVIDER_PATH, then the
-   * folders relative to libtabella, then the user's folder. */
+  /* The folders of providers, absolute, separated by colons, instead of all others. Absent:
+   * TABELLA_PROVIDER_PATH, then the folders relative to libtabella, then the user's folder. */
   tabella_string provider_path;
   /* The program tabella-worker. Absent: found relative to libtabella. */
   tabella_string worker;

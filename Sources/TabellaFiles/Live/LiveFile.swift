@@ -120,19 +120,17 @@ public final class LiveFile {
   private func takeChange<Source: LiveRecords>(
     _ source: Source, _ bytes: FileBytes, _ look: FileLook
   ) throws(TableError) -> [ChangeBatch.Change]? {
-    var isFinal = false
-    if case .other(let isEmpty) = look.path {
-      // A deleted file has nothing more to show. A log that was truncated, written and then renamed has lines that
-      // nobody has seen.
-      guard look.hasName else { return [] }
-      isFinal = !isEmpty
-      expect(in: 0)
-    }
-    if source.text.isExtensible, let examined, look.file.size > examined.size,
-      look.file.continues(bytes.file.fingerprint), try bytes.hasSameEnd()
-    {
-      return try extend(source, bytes, holds: !isFinal)
-    }
+    var (isReplaced, isFinal) = (false, false)
+    if case .other(let isEmpty) = look.path { (isReplaced, isFinal) = (true, !isEmpty) }
+    var hasGrown =
+      source.text.isExtensible && look.file.size > (examined?.size ?? .max)
+      && look.file.continues(bytes.file.fingerprint)
+    if hasGrown { hasGrown = try bytes.hasSameEnd() }
+    // Another content of a deleted file is no row any more. A log that was truncated, written and then renamed has lines
+    // that nobody has seen.
+    if isReplaced, !hasGrown, !look.hasName { return [] }
+    if isReplaced { expect(in: 0) }
+    guard !hasGrown else { return try extend(source, bytes, holds: !isFinal) }
     return try reread(source, try OpenFile(duplicating: bytes.file.descriptor), holds: !isFinal)
   }
 

@@ -319,6 +319,21 @@ import Testing
     #expect(followed.inserted == ["4", "5", "6"])
   }
 
+  /// The lines that a log got before it was deleted come first, too.
+  @Test func aLogThatWasDeletedIsReadToItsEndFirst() throws {
+    let file = try file("log", "1\n")
+    let followed = try text(file)
+    try followed.pull()
+    file.append("2\n3\n")
+    file.remove()
+    file.create()
+    file.append("4\n")
+    try followed.pull()
+    #expect(followed.inserted == ["2", "3"])
+    try followed.settle()
+    #expect(followed.inserted == ["2", "3", "4"])
+  }
+
   /// A new log that repeats the lines of the old one is another log nevertheless.
   @Test func aTruncatedLogHasOnlyNewRows() throws {
     let file = try file("log", "1 x\n2 x\n3 x\n")
