@@ -8,7 +8,7 @@ SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
   live python wheel wheel-check bench-python \
-  manual install uninstall deb install-check environment
+  manual docs install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -78,19 +78,20 @@ examples: build   ## builds and runs the examples and compares their output
 	Examples/run
 
 VENV = .build/bench-venv
+PYTHON_VENV = .build/python-venv
+COMPARE_PYTHON = $(PYTHON_VENV)/bin/python Tests/Python/bench --rows $(SIZE) $(if $(WRITE),--write)
 
-# WRITE=1 writes docs/benchmarks.md and docs/benchmark-figures.md.
-bench: build      ## times tabella, its floors and its peers on SIZE rows: all cases or CASE
+# WRITE=1 writes docs/benchmarks.md and docs/benchmark-figures.md, and docs/python-benchmarks.md if there are Python packages.
+bench: build      ## times tabella, its floors, its peers and Python packages on SIZE rows: all cases or CASE
 	.build/release/tabella-bench --size $(SIZE) $(if $(CASE),--case $(CASE)) \
 	  $(if $(WRITE),--write) $(if $(wildcard $(VENV)/bin/python),--python $(VENV)/bin/python)
+	$(if $(CASE),,$(if $(wildcard $(PYTHON_VENV)/bin/python),$(COMPARE_PYTHON)))
 
 bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the packages of the rest
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/python -c 'import duckdb, polars' 2>/dev/null || \
 	  $(VENV)/bin/pip install --quiet duckdb polars
 	@echo "the other peers: apt-get install coreutils sed mawk findutils procps miller sqlite3 fd-find"
-
-PYTHON_VENV = .build/python-venv
 
 python: build     ## tests the Python package; compares pyarrow, pandas, polars and DuckDB with tabella
 	Tests/Python/run
@@ -102,7 +103,7 @@ wheel-check: wheel  ## installs and tests the wheel without the Swift toolchain;
 # WRITE=1 writes docs/python-benchmarks.md.
 bench-python: build  ## times Python packages with tabella, and with their own readers, on SIZE rows
 	test -x $(PYTHON_VENV)/bin/python || Tests/Python/matrix
-	$(PYTHON_VENV)/bin/python Tests/Python/bench --rows $(SIZE) $(if $(WRITE),--write)
+	$(COMPARE_PYTHON)
 
 manual:           ## writes docs/cli.md and docs/tabella.1 from what the commands say of themselves
 	swift build --product tabella
@@ -111,6 +112,9 @@ manual:           ## writes docs/cli.md and docs/tabella.1 from what the command
 
 # PREFIX is the folder of the installation, and DESTDIR comes before it. Both may contain spaces.
 export PREFIX DESTDIR MAINTAINER
+
+docs:             ## the API reference for authors and programs in .build/docs, with the toolchain's docc
+	Sources/Packaging/docs
 
 install:          ## installs tabella in PREFIX; builds first if you built before, or nobody did
 	Sources/Packaging/install

@@ -1,6 +1,46 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// The Swift SDK. An installation contains it as a package of its own, with these lines as its manifest. So they have no
+// settings that only Tabella's developers need. Sources/Packaging/stage copies them, up to the line "end of the SDK".
+
+/// Links a library of which only the symbols of a map are visible, and which is never unmapped. The path of the map is
+/// absolute, because another package can build the library, too.
+func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
+  let flags = ["--version-script=\(Context.packageDirectory)/\(map)", "-z", "nodelete"] + more
+  return [.unsafeFlags(["-use-ld=lld"] + flags.flatMap { ["-Xlinker", $0] })]
+}
+
+/// The target TabellaLinking has no code. Its linker settings apply to each library that depends on it. A release does
+/// not name the folder of the toolchain, because a host brings the runtime. Tests, which are built for debugging, need
+/// that folder.
+let sdkTargets: [Target] = [
+  .target(name: "CTabella"),
+  .target(name: "CTabellaScan"),
+  .target(name: "CTabellaSystem"),
+  .target(name: "Tabella"),
+  .target(name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"]),
+  .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"]),
+  .target(
+    name: "TabellaFiles",
+    dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"]),
+  .target(
+    name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge", "TabellaFiles"]),
+  .target(
+    name: "TabellaLinking", exclude: ["provider.map"],
+    linkerSettings: linking(map: "Sources/TabellaLinking/provider.map") + [
+      .unsafeFlags(["-no-toolchain-stdlib-rpath"], .when(configuration: .release))
+    ]),
+]
+let sdkProducts: [Product] = [
+  .library(name: "Tabella", targets: ["Tabella"]),
+  // For a target that contains the entry, and so becomes a library.
+  .library(name: "TabellaSDK", targets: ["TabellaSDK", "TabellaLinking"]),
+  // For a target without the entry, which a program can link, too.
+  .library(name: "TabellaSDKModules", targets: ["TabellaSDK"]),
+]
+// end of the SDK
+
 // The layers, bottom up; each target imports only what stands above it here, but for
 // ShippedManifests, which is data. docs/architecture.md says what each is for.
 
@@ -22,8 +62,10 @@ let lean: [SwiftSetting] =
       "-Xfrontend", "-disable-implicit-string-processing-module-import",
     ])
   ]
-/// The modules that read, shape, pass on and check data are optimized for tests too, which then take a third of the
-/// time.
+/// The modules in which the tests spend their time are optimized in debug builds, too: the tests then take a third of
+/// the time. The other modules are not, because an optimized module takes four times as long to compile. To
+/// decide, record a run with `perf record` and sort its samples by the module in the names of the symbols.
+///
 /// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
 let optimization: [SwiftSetting] =
   Context.environment["TABELLA_UNOPTIMIZED"] == nil
@@ -36,19 +78,13 @@ let strictC: [CSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=protected"]),
 ]
 
-/// Links a library of which only the symbols of a map are visible, and which is never unmapped. The path of the map is
-/// absolute, because another package can build the library, too.
-func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
-  let flags = ["--version-script=\(Context.packageDirectory)/\(map)", "-z", "nodelete"] + more
-  return [.unsafeFlags(["-use-ld=lld"] + flags.flatMap { ["-Xlinker", $0] })]
-}
-let providerLinking = linking(map: "Plugins/provider.map")
-
 /// A shipped provider: its logic, which tests import, and the entry alone, which makes the library
 /// (two entries could not be linked into one test process).
 struct Plugin {
   let name: String
   let library: String
+  /// The settings of the logic: `optimized` or `lean`.
+  let settings: [SwiftSetting]
 
   var logic: Target {
     .target(
@@ -56,15 +92,16 @@ struct Plugin {
       dependencies: [
         "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaSystem", "TabellaFiles",
       ],
-      path: "Plugins/\(name)/Sources", swiftSettings: optimized)
+      path: "Plugins/\(name)/Sources", swiftSettings: settings)
   }
 
   var entry: Target {
     .target(
       name: "\(name)Entry",
-      dependencies: ["CTabella", "TabellaSDK", .byName(name: "Tabella\(name)")],
-      path: "Plugins/\(name)/Entry", swiftSettings: optimized,
-      linkerSettings: providerLinking)
+      dependencies: [
+        "CTabella", "TabellaLinking", "TabellaSDK", .byName(name: "Tabella\(name)"),
+      ],
+      path: "Plugins/\(name)/Entry", swiftSettings: lean)
   }
 
   var product: Product {
@@ -73,10 +110,10 @@ struct Plugin {
 }
 
 let plugins = [
-  Plugin(name: "CSV", library: "tabella-csv"),
-  Plugin(name: "Directory", library: "tabella-directory"),
-  Plugin(name: "Processes", library: "tabella-processes"),
-  Plugin(name: "Text", library: "tabella-text"),
+  Plugin(name: "CSV", library: "tabella-csv", settings: optimized),
+  Plugin(name: "Directory", library: "tabella-directory", settings: lean),
+  Plugin(name: "Processes", library: "tabella-processes", settings: lean),
+  Plugin(name: "Text", library: "tabella-text", settings: optimized),
 ]
 
 /// The fuzzer: only Tests/Fuzz/run builds it, with sanitizers and with libFuzzer.
@@ -96,42 +133,57 @@ let fuzzing: [Target] =
 
 /// The tests are two modules, which compile at the same time, and the helpers that both use. Each module has some
 /// folders of Tests/TabellaTests.
+///
+/// The dependencies are only those that the files import. The helpers and the tests of sources so compile while the
+/// compiler still works on the command line.
+///
+/// lld links the program of the tests: it lets the testing library call the program's waitid (Support/ExitTestMonitor).
 let testTargets: [Target] = {
-  let libraries: [Target.Dependency] =
-    [
-      "CTabella", "CTabellaEmbed", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaAsync",
-      "TabellaBridge",
-      "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
-      "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaProviders", "TabellaRemote",
-      "TabellaSDK", "TabellaSystem", "TabellaTerminal", "tabella-bench", "tabella-confined",
-    ] + plugins.map { .byName(name: "Tabella\($0.name)") }
-  let ofSources = ["Bench", "Core", "Editing", "Files", "Providers", "Rows", "System", "Views"]
-  let ofPrograms = ["CommandLine", "Embedding", "Host", "Zoo"]
+  let ofSupport: [Target.Dependency] = [
+    "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaConformance",
+    "TabellaCSV", "TabellaDirectory", "TabellaFiles", "TabellaHost", "TabellaLoading",
+    "TabellaRemote", "TabellaSDK", "TabellaSystem", "TabellaText",
+  ]
+  let ofSources =
+    ofSupport + [
+      "CTabella", "CTabellaScan", "TabellaProcesses", "TabellaTerminal", "TabellaTestSupport",
+    ]
+  let ofPrograms =
+    ofSources + [
+      "CTabellaEmbed", "ProviderTemplates", "TabellaAsync", "TabellaChecking", "TabellaCLI",
+      "TabellaProviders", "tabella-bench", "tabella-confined",
+    ]
+  let sourceFolders = ["Core", "Editing", "Files", "Providers", "Rows", "System", "Views"]
+  let programFolders = ["Bench", "CommandLine", "Embedding", "Host", "Zoo"]
   return [
     .testTarget(
-      name: "TabellaTestSupport", dependencies: libraries, path: "Tests/TabellaTests/Support",
-      swiftSettings: strict + optimization),
+      name: "TabellaTestSupport", dependencies: ofSupport, path: "Tests/TabellaTests/Support",
+      swiftSettings: strict + optimization, linkerSettings: [.unsafeFlags(["-use-ld=lld"])]),
     .testTarget(
-      name: "TabellaTests", dependencies: libraries + ["TabellaTestSupport"],
-      path: "Tests/TabellaTests", exclude: ofPrograms + ["Providers/Corpus", "Support"],
-      swiftSettings: strict),
+      name: "TabellaTests", dependencies: ofSources, path: "Tests/TabellaTests",
+      exclude: programFolders + ["Providers/Corpus", "Support"], swiftSettings: strict),
     .testTarget(
-      name: "TabellaProgramTests", dependencies: libraries + ["TabellaTestSupport"],
-      path: "Tests/TabellaTests",
-      exclude: ofSources + [
-        "CommandLine/Golden", "Embedding/Programs", "Host/Libraries", "Support",
+      name: "TabellaProgramTests", dependencies: ofPrograms, path: "Tests/TabellaTests",
+      exclude: sourceFolders + [
+        "CommandLine/Golden", "Embedding/Programs", "Host/Libraries", "Host/Programs", "Support",
       ],
       swiftSettings: strict),
   ]
 }()
+
+for target in sdkTargets {
+  if target.name.hasPrefix("CTabella") {
+    target.cSettings = strictC
+  } else {
+    target.swiftSettings = optimized
+  }
+}
 
 let package = Package(
   name: "tabella",
   products: [
     .executable(name: "tabella", targets: ["TabellaCLI"]),
     .executable(name: "tabella-worker", targets: ["TabellaWorker"]),
-    .library(name: "Tabella", targets: ["Tabella"]),
-    .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
     .library(name: "TabellaAsync", targets: ["TabellaAsync"]),
     .library(name: "TabellaProviders", targets: ["TabellaProviders"]),
@@ -141,23 +193,11 @@ let package = Package(
     .library(name: "tabella-embed", type: .dynamic, targets: ["TabellaEmbedding"]),
     // For tests only: not installed.
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
-  ] + plugins.map(\.product),
-  targets: [
-    // Ground
-    .target(name: "CTabella", cSettings: strictC),
+  ] + sdkProducts + plugins.map(\.product),
+  targets: sdkTargets + [
+    // Ground, without the targets of the SDK
     .target(name: "CTabellaEmbed", dependencies: ["CTabella"], cSettings: strictC),
-    .target(name: "CTabellaScan", cSettings: strictC),
-    .target(name: "CTabellaSystem", cSettings: strictC),
-    .target(name: "Tabella", swiftSettings: optimized),
     // Shared
-    .target(
-      name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: optimized),
-    .target(
-      name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: optimized),
-    .target(
-      name: "TabellaFiles",
-      dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"],
-      swiftSettings: optimized),
     .target(
       name: "TabellaLoading",
       dependencies: [
@@ -167,7 +207,7 @@ let package = Package(
     .target(
       name: "TabellaConformance",
       dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem"],
-      swiftSettings: optimized),
+      swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: optimized),
@@ -180,18 +220,15 @@ let package = Package(
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles", "TabellaSystem",
       ],
-      swiftSettings: optimized),
-    // Roles: these two never see each other.
-    .target(
-      name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
-      swiftSettings: optimized),
+      swiftSettings: lean),
+    // Roles: the SDK and the host never see each other.
     .target(
       name: "TabellaHost",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
         "TabellaLoading", "TabellaRemote", "TabellaSystem", "ShippedManifests",
       ],
-      swiftSettings: optimized),
+      swiftSettings: lean),
     .target(
       name: "TabellaChecking",
       dependencies: [
@@ -201,9 +238,19 @@ let package = Package(
       swiftSettings: lean),
     .target(
       name: "ShippedManifests", path: "Plugins",
-      exclude: ["provider.map"] + plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
+      exclude: plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
       sources: ["ShippedManifests.swift"],
       resources: plugins.map { .embedInCode("\($0.name)/\($0.library).json") },
+      swiftSettings: lean),
+    .target(
+      name: "ProviderTemplates",
+      resources: [
+        "c/c.mk", "c/provider.c", "common/example.txt", "common/gitignore.txt",
+        "common/manifest.json", "common/README.md", "common/sample-expected.txt",
+        "common/file-expected.txt", "common/test.sh", "rust/provider.rs", "rust/rows.rs",
+        "rust/rust.mk", "rust/tabella.rs", "swift/package.txt", "swift/provider.txt",
+        "swift/swift.mk",
+      ].map { .embedInCode($0) },
       swiftSettings: lean),
     // For programs that embed the host
     .target(
@@ -218,7 +265,8 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
+        "CTabellaScan", "ProviderTemplates", "CTabellaSystem", "Tabella", "TabellaBridge",
+        "TabellaChecking",
         "TabellaConfinement",
         "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaTerminal",
       ],
@@ -228,7 +276,7 @@ let package = Package(
       dependencies: [
         "CTabella", "CTabellaEmbed", "Tabella", "TabellaBridge", "TabellaHost", "TabellaSystem",
       ],
-      exclude: ["embed.map"], swiftSettings: optimized,
+      exclude: ["embed.map"], swiftSettings: lean,
       linkerSettings: linking(
         map: "Sources/TabellaEmbedding/embed.map", ["-soname=libtabella.so.0"])),
     .executableTarget(
@@ -240,8 +288,8 @@ let package = Package(
       swiftSettings: lean),
     // Tests
     .target(
-      name: "Ledger", dependencies: ["CTabella", "TabellaSDK"], path: "Tests/Ledger",
-      swiftSettings: strict, linkerSettings: providerLinking),
+      name: "Ledger", dependencies: ["CTabella", "TabellaLinking", "TabellaSDK"],
+      path: "Tests/Ledger", swiftSettings: strict),
     .executableTarget(
       name: "tabella-bench", dependencies: ["Tabella", "TabellaHost"], path: "Tests/Bench",
       exclude: ["Crossing", "Floors", "Helpers"],
@@ -253,6 +301,12 @@ let package = Package(
         "TabellaLoading", "TabellaSystem",
       ],
       path: "Tests/Confined", swiftSettings: strict),
+    .executableTarget(
+      name: "tabella-rows",
+      dependencies: [
+        "CTabellaSystem", "TabellaAsync", "TabellaHost", "TabellaProviders", "TabellaSystem",
+      ],
+      path: "Tests/Python/Rows", swiftSettings: strict),
   ] + testTargets + plugins.flatMap { [$0.logic, $0.entry] } + fuzzing,
   swiftLanguageModes: [.v6]
 )

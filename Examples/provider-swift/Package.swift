@@ -2,19 +2,19 @@
 import PackageDescription
 
 let package = Package(
-  name: "primes",
-  products: [.library(name: "primes", type: .dynamic, targets: ["Primes"])],
+  name: "examples",
+  products: [
+    .library(name: "primes", type: .dynamic, targets: ["Primes"]),
+    .library(name: "contacts", type: .dynamic, targets: ["Contacts"]),
+  ],
   dependencies: [.package(name: "tabella", path: "../..")],
   targets: [
+    // The smallest provider
     .target(
-      name: "Primes", dependencies: [.product(name: "TabellaSDK", package: "tabella")],
-      // Only the entry point is visible, and the library is never unmapped.
-      linkerSettings: [
-        .unsafeFlags([
-          "-use-ld=lld", "-Xlinker", "--version-script=primes.map", "-Xlinker", "-z", "-Xlinker",
-          "nodelete",
-        ])
-      ])
+      name: "Primes", dependencies: [.product(name: "TabellaSDK", package: "tabella")]),
+    // A complete provider
+    .target(
+      name: "Contacts", dependencies: [.product(name: "TabellaSDK", package: "tabella")]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -8,7 +8,7 @@
 #include "tabella.h"
 
 #if UINTPTR_MAX != UINT64_MAX
-#error "Contract 0.1 is defined for 64-bit platforms"
+#error "Contract 0.9 is defined for 64-bit platforms"
 #endif
 
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)
@@ -231,11 +231,13 @@ SIZE(tabella_option_value, 32);
 AT(tabella_option_value, name, 0);
 AT(tabella_option_value, value, 16);
 
-SIZE(tabella_open_request, 48);
+SIZE(tabella_open_request, 56);
 AT(tabella_open_request, location, 0);
 AT(tabella_open_request, scheme, 16);
 AT(tabella_open_request, options, 32);
 AT(tabella_open_request, option_count, 40);
+AT(tabella_open_request, flags, 48);
+AT(tabella_open_request, reserved, 52);
 
 SIZE(tabella_provider, 56);
 AT(tabella_provider, provider, 0);

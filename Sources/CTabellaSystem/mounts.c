@@ -23,7 +23,8 @@ static int result(long value) { return value < 0 ? -errno : (int)value; }
 
 int tabella_own_mounts(void) {
   if (unshare(CLONE_NEWNS) < 0) return -errno;
-  /* Later mounts of other processes still appear here. */
+  /* Later mounts of other processes still appear here. In a chroot whose root is no mount point, this is EINVAL, and the
+   * mount that contains the root has no path here. */
   return result(mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL));
 }
 

@@ -110,6 +110,12 @@ public final class ColumnBuilder {
     text.withUTF8 { append(bytes: UnsafeRawBufferPointer($0)) }
   }
 
+  /// Appends a cell to a text or binary column, as UTF-8.
+  public func append(_ text: Substring) {
+    var text = text
+    text.withUTF8 { append(bytes: UnsafeRawBufferPointer($0)) }
+  }
+
   /// Appends the bytes of a text or binary cell.
   public func append(bytes: UnsafeRawBufferPointer) {
     precondition(type.isBytes, "a \(type.name) column was given bytes")

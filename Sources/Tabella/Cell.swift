@@ -16,6 +16,9 @@ public enum Cell: Hashable, Sendable {
   /// A text cell with the UTF-8 bytes of a string.
   public static func text(_ string: String) -> Cell { .text(Array(string.utf8)) }
 
+  /// A text cell with the UTF-8 bytes of a part of a string.
+  public static func text(_ string: Substring) -> Cell { .text(Array(string.utf8)) }
+
   /// The type of the columns that can hold the value; nil for a missing cell, which fits every column.
   public var type: ColumnType? {
     switch self {

@@ -1,7 +1,7 @@
 /// A table in memory: the reference implementation of a data source, and a source for tests and small tables.
 ///
 /// It has every ability that makes sense in memory. Rows keep the ids that they were created with, and new rows get
-/// new ids. The version is a digest of the content: titles, ids and cells.
+/// new ids. Name the rows by keys of your data if you can: by default, ids count the rows of a new table. The version is a digest of the content: titles, ids and cells.
 ///
 /// Edits are lost with the object. A provider that returns such a table, or a view of it, therefore shows it
 /// read-only, unless ``Persistence`` says otherwise. A provider that stores edits has its own class. The `commit`
@@ -50,13 +50,18 @@ public final class InMemorySource: TableDataSource {
   private var pending: [Diagnostic]
   private let kinds: [String]
   private let hasLocations: Bool
+  /// The ids that the author has chosen.
+  private let chosenIDs: Set<String>
 
   /// Creates a table of sections. Every row has a cell for each column, of the column's type or missing.
+  ///
+  /// The ids must differ. A row without an id gets one.
   public init(
     _ columns: [Column],
     sections: [(header: String?, footer: String?, indexTitle: String?, rows: [[Cell]])],
     elements: [String: [IndexPath: SupplementaryElement]] = [:],
     locations: [IndexPath: [UInt8]] = [:],
+    ids: [IndexPath: String] = [:],
     diagnostics: [Diagnostic] = [],
     persistence: Persistence = .none
   ) {
@@ -64,6 +69,9 @@ public final class InMemorySource: TableDataSource {
     self.persistence = persistence
     kinds = elements.keys.sorted()
     hasLocations = !locations.isEmpty
+    let chosen = Set(ids.values)
+    precondition(chosen.count == ids.count, "the ids of two rows differ")
+    chosenIDs = chosen
     func own(_ path: IndexPath) -> [String: SupplementaryElement] {
       elements.compactMapValues { $0[path] }
     }
@@ -78,20 +86,30 @@ public final class InMemorySource: TableDataSource {
             cells.count == columns.count
               && zip(cells, columns).allSatisfy { $0.type == nil || $0.type == $1.type },
             "a row has a cell for each column, of its type")
-          next += 1
           let path = IndexPath(section: number, row: row)
           return Row(
-            id: "r\(next)", cells: cells, location: locations[path], elements: own(path))
+            id: ids[path] ?? InMemorySource.newID(&next, chosen), cells: cells,
+            location: locations[path], elements: own(path))
         })
     }
     nextID = next
   }
 
-  /// Creates a table of one section without titles.
+  /// Creates a table of one section without titles. `ids` has an id for each row, or is nil.
   public convenience init(
-    _ columns: [Column], rows: [[Cell]], persistence: Persistence = .none
+    _ columns: [Column], rows: [[Cell]], ids: [String]? = nil, persistence: Persistence = .none
   ) {
-    self.init(columns, sections: [(nil, nil, nil, rows)], persistence: persistence)
+    precondition(ids == nil || ids?.count == rows.count, "each row has an id")
+    let named = (ids ?? []).enumerated().map { (IndexPath(section: 0, row: $0), $1) }
+    self.init(
+      columns, sections: [(nil, nil, nil, rows)], ids: Dictionary(uniqueKeysWithValues: named),
+      persistence: persistence)
+  }
+
+  /// An id that no row has. `last` is the number of the last one.
+  private static func newID(_ last: inout Int, _ chosen: Set<String>) -> String {
+    repeat { last += 1 } while chosen.contains("r\(last)")
+    return "r\(last)"
   }
 
   public var storesEdits: Bool { persistence == .byAuthor }
@@ -235,20 +253,6 @@ extension InMemorySource: TableGathering {
 }
 
 extension InMemorySource: TableEditing, TableMoving {
-  public func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
-    -> [RowEditability]
-  {
-    try check(rows: rows, inSection: section)
-    return rows.map { _ in [.editable, .delete] }
-  }
-
-  public func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
-    -> [Bool]
-  {
-    try check(rows: rows, inSection: section)
-    return rows.map { _ in true }
-  }
-
   public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
     if let version = batch.version, version != self.version() {
       throw TableError(
@@ -268,8 +272,8 @@ extension InMemorySource: TableEditing, TableMoving {
       case (.set(_, let cells), .reconfigure(let path)):
         try apply(cells, to: &edited[path.section].rows[path.row])
       case (.insert(let target, let cells), _) where !target.isSection:
-        next += 1
-        var row = Row(id: "r\(next)", cells: columns.map { _ in .missing })
+        var row = Row(
+          id: InMemorySource.newID(&next, chosenIDs), cells: columns.map { _ in .missing })
         try apply(cells, to: &row)
         inserted[number] = row
       default: break

@@ -121,6 +121,15 @@ extension TableDataSource {
     try numberOfRows(inSection: section, knowing: .max).value
   }
 
+  /// The exact number of rows in all sections, at any cost.
+  public func exactNumberOfRows() throws(TableError) -> Int {
+    var sum = 0
+    for section in 0..<(try numberOfSections(knowing: .max).value) {
+      sum += try exactNumberOfRows(inSection: section)
+    }
+    return sum
+  }
+
   /// Throws the errors that ``rows(_:)`` promises for a request that is invalid in every section. Implementations
   /// call this method first.
   public func check(_ request: RowRequest) throws(TableError) {

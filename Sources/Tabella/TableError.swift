@@ -38,6 +38,9 @@ public struct TableError: Error, Hashable, Sendable {
     public static let misbehaved = Code(rawValue: 100)
     /// No provider was found or could be loaded. Only hosts create this code, and it never crosses the contract.
     public static let noProvider = Code(rawValue: 101)
+    /// The data has a value that the call cannot use, such as other text in a column that is summed. Only hosts create
+    /// this code, and it never crosses the contract.
+    public static let wrongData = Code(rawValue: 102)
 
     /// The code's name in messages and JSON.
     public var name: String {
@@ -56,6 +59,7 @@ public struct TableError: Error, Hashable, Sendable {
       case .internal: "internal"
       case .misbehaved: "misbehaved"
       case .noProvider: "no-provider"
+      case .wrongData: "wrong-data"
       default: "code-\(rawValue)"
       }
     }

@@ -44,21 +44,24 @@ public enum TextValue {
     switch type {
     case .text: .text(Array(text))
     case .binary: .binary(Array(text))
-    case .integer: integer(text).map { .integer($0) }
-    case .real: real(text, hasComma: hasDecimalComma).map { .real($0) }
-    case .boolean: boolean(text).map { .boolean($0) }
+    case .integer: integer(in: text, as: Int64.self).map { .integer($0) }
+    case .real: real(in: text, hasComma: hasDecimalComma).map { .real($0) }
+    case .boolean: boolean(in: text).map { .boolean($0) }
     case .date: Timestamp(rfc3339: text).map { .date($0) }
     }
   }
 
-  /// `-?(0|[1-9][0-9]*)` in 64 bits.
-  private static func integer(_ cell: UnsafeRawBufferPointer) -> Int64? {
-    guard let (digits, hasFraction) = number(cell), !hasFraction else { return nil }
-    var value: Int64 = 0
-    let isNegative = cell.first == UInt8(ascii: "-")
-    for byte in cell[digits] {
+  /// Reads `-?(0|[1-9][0-9]*)`; nil for another format, and for a number that the type cannot hold.
+  @inlinable public static func integer<I: FixedWidthInteger>(
+    in text: UnsafeRawBufferPointer, as type: I.Type
+  ) -> I? {
+    let isNegative = text.first == UInt8(ascii: "-")
+    let digits = text.dropFirst(isNegative ? 1 : 0)
+    guard let first = digits.first, first != 48 || digits.count == 1 else { return nil }
+    var value: I = 0
+    for byte in digits {
+      guard byte &- 48 < 10, let digit = I(exactly: byte - 48) else { return nil }
       let (scaled, tooLarge) = value.multipliedReportingOverflow(by: 10)
-      let digit = Int64(byte - 48)
       let (sum, overflow) =
         isNegative
         ? scaled.subtractingReportingOverflow(digit) : scaled.addingReportingOverflow(digit)
@@ -68,44 +71,40 @@ public enum TextValue {
     return value
   }
 
-  /// A number in JSON's syntax. If `hasComma` is true, the decimal separator is a comma.
-  private static func real(_ cell: UnsafeRawBufferPointer, hasComma: Bool) -> Double? {
-    guard number(cell, hasComma: hasComma) != nil else { return nil }
-    return Tabella.number(in: cell, hasComma: hasComma).flatMap { $0.isFinite ? $0 : nil }
+  /// Reads a number in JSON's syntax, if a `Double` can hold it. If `hasComma` is true, the decimal separator is a comma.
+  static func real(in text: UnsafeRawBufferPointer, hasComma: Bool) -> Double? {
+    guard isNumber(text, hasComma: hasComma) else { return nil }
+    return number(in: text, hasComma: hasComma).flatMap { $0.isFinite ? $0 : nil }
   }
 
-  /// The range of the digits in front of a fraction or exponent, and whether the number has one of those. Nil if
-  /// the cell is not a JSON number.
-  private static func number(
-    _ cell: UnsafeRawBufferPointer, hasComma: Bool = false
-  ) -> (Range<Int>, Bool)? {
-    var at = cell.first == UInt8(ascii: "-") ? 1 : 0
+  /// Whether a text is a JSON number.
+  private static func isNumber(_ text: UnsafeRawBufferPointer, hasComma: Bool) -> Bool {
+    var at = text.first == UInt8(ascii: "-") ? 1 : 0
     func digits() -> Int {
       let start = at
-      while at < cell.count, 48...57 ~= cell[at] { at += 1 }
+      while at < text.count, 48...57 ~= text[at] { at += 1 }
       return at - start
     }
     let start = at
     let count = digits()
-    guard count == 1 || (count > 1 && cell[start] != 48) else { return nil }
-    let whole = start..<at
-    if at == cell.count { return (whole, false) }
-    if cell[at] == UInt8(ascii: hasComma ? "," : ".") {
+    guard count == 1 || (count > 1 && text[start] != 48) else { return false }
+    if at < text.count, text[at] == UInt8(ascii: hasComma ? "," : ".") {
       at += 1
-      guard digits() > 0 else { return nil }
+      guard digits() > 0 else { return false }
     }
-    if at < cell.count, cell[at] | 0x20 == UInt8(ascii: "e") {
+    if at < text.count, text[at] | 0x20 == UInt8(ascii: "e") {
       at += 1
-      if at < cell.count, cell[at] == UInt8(ascii: "+") || cell[at] == UInt8(ascii: "-") { at += 1 }
-      guard digits() > 0 else { return nil }
+      if at < text.count, text[at] == UInt8(ascii: "+") || text[at] == UInt8(ascii: "-") { at += 1 }
+      guard digits() > 0 else { return false }
     }
-    return at == cell.count ? (whole, true) : nil
+    return at == text.count
   }
 
-  private static func boolean(_ cell: UnsafeRawBufferPointer) -> Bool? {
+  /// Reads `true` or `false`, in upper or lower case.
+  static func boolean(in text: UnsafeRawBufferPointer) -> Bool? {
     func isWord(_ word: StaticString) -> Bool {
-      cell.count == word.utf8CodeUnitCount
-        && cell.indices.allSatisfy { cell[$0] | 0x20 == word.utf8Start[$0] }
+      text.count == word.utf8CodeUnitCount
+        && text.indices.allSatisfy { text[$0] | 0x20 == word.utf8Start[$0] }
     }
     return isWord("true") ? true : isWord("false") ? false : nil
   }

@@ -147,12 +147,36 @@ struct StatedTime {
 
   /// Reads the date, and the time if there is one, at the start of a text that continues; nil if there is none.
   init?(startOf text: UnsafeRawBufferPointer) {
+    if let time = StatedTime(otherFormAtStartOf: text) {
+      self = time
+      return
+    }
     guard text.count > 10, text[4] == UInt8(ascii: "-"), !(48...57 ~= text[10]) else { return nil }
     if let time = StatedTime(leading: text) {
       self = time
     } else {
       self.init(UnsafeRawBufferPointer(rebasing: text[..<10]))
     }
+  }
+
+  /// A day; nil if the month has no such day.
+  init?(year: Int64, _ month: Int64, _ day: Int64) {
+    guard 1...12 ~= month, day >= 1, day <= daysInMonth(year, month) else { return nil }
+    second = daysFromCivil(year, month, day) * 86400
+  }
+
+  /// The time this many seconds after the stated one.
+  func adding(_ seconds: Int64, _ extent: Extent) -> StatedTime {
+    var time = self
+    (time.second, time.extent) = (second + seconds, extent)
+    return time
+  }
+
+  /// The same time in a zone.
+  func with(offset: Int64) -> StatedTime {
+    var time = self
+    time.offset = offset
+    return time
   }
 
   /// The stated time on the clock of the text.

@@ -3,7 +3,7 @@ import Synchronization
 /// A table of a ``HostActor``, which any task may use.
 ///
 /// All calls run on the thread of the actor. The actor releases the table there after the last use. If the task of a
-/// call is cancelled, the running call of the source ends soon with a ``TableError`` with `.cancelled`.
+/// call is cancelled, the running call of the source ends soon with a `TableError` with `.cancelled`.
 public final class AsyncTable: Sendable {
   /// The columns when the table was opened.
   public let columns: [Column]
@@ -33,7 +33,7 @@ public final class AsyncTable: Sendable {
   /// Calls `body` with the table on the thread of the actor.
   ///
   /// `body` must not pass on the table, its source, or a cursor; rows and batches may be kept where the compiler allows
-  /// it. Throws the errors of `body`, and ``TableError`` with `.cancelled` if the task was cancelled before `body` began.
+  /// it. Throws the errors of `body`, and `TableError` with `.cancelled` if the task was cancelled before `body` began.
   public func run<R: Sendable>(
     _ body: @Sendable (OpenedTable) throws -> R
   ) async throws -> R {

@@ -1,7 +1,6 @@
-@_exported import Tabella
 @_exported import TabellaHost
 
-/// A host for programs with several threads: an actor that owns a ``Host`` and all tables that it opens.
+/// A host for programs with several threads: an actor that owns a `Host` and all tables that it opens.
 ///
 /// ```swift
 /// let host = try HostActor()
@@ -23,7 +22,7 @@ public actor HostActor {
 
   /// Takes over a host. The caller sets its properties before, and no longer uses it.
   ///
-  /// Throws ``TableError`` with `.io` if no thread can be started.
+  /// Throws `TableError` with `.io` if no thread can be started.
   public init(_ host: sending Host = Host()) throws(TableError) {
     thread = try TableThread()
     self.host = host

@@ -72,7 +72,7 @@ extension AsyncTable {
   /// `keepsIDs`, an element has the ids of deleted rows. Between two elements, calls of this table show the rows of the
   /// last element, or of an edit after it.
   ///
-  /// Throws ``TableError``: `.notSupported` if the source reports no changes, `.invalidState` if this table, or a view
+  /// Throws `TableError`: `.notSupported` if the source reports no changes, `.invalidState` if this table, or a view
   /// of it, is followed already, and the errors of the source.
   /// - Complexity: O(cells). Memory: 24 bytes per row.
   public func changes(
@@ -105,7 +105,7 @@ final class Following: Sendable {
   private let continuation: AsyncStream<Void>.Continuation
   private let isEnded = Atomic(false)
 
-  /// Throws ``TableError`` with `.invalidState` if the table is followed already.
+  /// Throws `TableError` with `.invalidState` if the table is followed already.
   init(_ table: AsyncTable) throws(TableError) {
     let (notices, continuation) = AsyncStream<Void>.makeStream(
       bufferingPolicy: .bufferingNewest(1))

@@ -8,7 +8,7 @@ import TabellaSystem
 final class TableThread: SerialExecutor {
   private let queue = WorkQueue()
 
-  /// Starts the thread. Throws ``TableError`` with `.io` if the system has no thread left.
+  /// Starts the thread. Throws `TableError` with `.io` if the system has no thread left.
   init() throws(TableError) {
     guard let thread = SystemThread({ [queue] in queue.run() }) else {
       throw .system(errno, "a thread cannot be started")

@@ -10,7 +10,7 @@ package func exportProvider(
   open: @escaping (OpenRequest) throws(TableError) -> any TableDataSource
 ) -> Int32 {
   entry.pointee.provider_contract = TABELLA_CONTRACT_VERSION
-  guard entry.pointee.contract_version == TABELLA_CONTRACT_VERSION else {
+  guard ContractVersion(entry.pointee.contract_version).isAccepted else {
     return TABELLA_NOT_SUPPORTED
   }
   let box = ProviderBox(options: options, open: open)

@@ -13,6 +13,8 @@ package typealias LinkedProviderEntry =
 ///
 /// It lives until the process ends. Calls must not overlap; the host ensures this.
 package final class ImportedProvider {
+  /// The version of the contract with which the provider was compiled, such as `0.9`.
+  package let contract: String
   /// The id of the provider.
   package let id: String
   /// The version of the provider, for the user.
@@ -38,12 +40,16 @@ package final class ImportedProvider {
     meeting.host = isMinimal ? minimalHost : log.map(hostLogging) ?? sharedHost
     do throws(TableError) {
       let code = entry(&meeting)
-      guard meeting.provider_contract == TABELLA_CONTRACT_VERSION else {
+      let contract = ContractVersion(meeting.provider_contract)
+      // A provider that accepts only its own version fills in no error.
+      let isRefusal = code == TABELLA_NOT_SUPPORTED && meeting.error.message.bytes == nil
+      if !contract.isAccepted || (isRefusal && contract != .own) {
         meeting.error.release?(&meeting.error)
+        try contract.checkAccepted("the provider")
         throw TableError(
           .noProvider,
-          "the provider was built for contract \(contractName(meeting.provider_contract)), but this host has contract \(contractName(TABELLA_CONTRACT_VERSION)); rebuild the provider"
-        )
+          "the provider was built for contract \(contract) and refuses a host of contract "
+            + "\(ContractVersion.own)")
       }
       try withUnsafeMutablePointer(to: &meeting.error) { error throws(TableError) in
         let reported = error.pointee
@@ -56,6 +62,7 @@ package final class ImportedProvider {
       throw error.code == .misbehaved || error.code == .noProvider
         ? error : TableError(.noProvider, "the provider refused to start: \(error.message)")
     }
+    contract = ContractVersion(meeting.provider_contract).description
     let provider = meeting.provider
     guard let id = try provider.id.text("the id"), !id.isEmpty,
       id.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
@@ -84,7 +91,7 @@ package final class ImportedProvider {
     }
     var asked = tabella_open_request(
       location: arena.string(request.location), scheme: arena.string(request.scheme),
-      options: arena.array(options), option_count: Int64(options.count))
+      options: arena.array(options), option_count: Int64(options.count), flags: 0, reserved: 0)
     var source = tabella_source()
     try blaming(id, for: "open") { () throws(TableError) in
       defer { withExtendedLifetime(arena) {} }
@@ -94,19 +101,13 @@ package final class ImportedProvider {
   }
 }
 
-/// A contract version in readable form: 0.1.
-package func contractName(_ version: UInt32) -> String { "\(version >> 16).\(version & 0xFFFF)" }
-
-/// The contract version of this build in readable form.
-package let contractVersionName = contractName(TABELLA_CONTRACT_VERSION)
-
 /// The name of the only symbol that a provider library exports.
 package let providerEntrySymbol = TABELLA_ENTRY_SYMBOL
 
 // The features of this host: no optional ones yet, and a log that is discarded.
 nonisolated(unsafe) private let sharedHost = immortal(
   tabella_host(host: nil, log: { _, _, _ in }, ability: { _, _ in nil }))
-nonisolated(unsafe) private let minimalHost = immortal(
+nonisolated(unsafe) let minimalHost = immortal(
   tabella_host(host: nil, log: nil, ability: nil))
 
 private final class HostLog: Sendable {
@@ -135,7 +136,8 @@ private func readOptions(
   guard let table else { return [] }
   var count: Int64 = 0
   guard let declared = table.load(as: tabella_options.self).declared else {
-    throw TableError(.misbehaved, "provider \(id) broke the contract: its options have no list")
+    throw TableError(
+      .misbehaved, "provider \(id) broke the contract: tabella.options/1 has no declared")
   }
   let list = declared(provider.provider, &count)
   guard (0...10_000).contains(count), count == 0 || list != nil else {

@@ -75,7 +75,8 @@ extension Check {
     + ConformanceSuite.laws.map { Check($0) }
 
   private static let ofLibrary: [Check] = [
-    .loads, .manifestAgrees, .exportsOneSymbol, .runpathIsRelative, .staysLoaded, .ownConformances,
+    .loads, .manifestAgrees, .manifestMembers, .exportsOneSymbol, .runpathIsRelative, .staysLoaded,
+    .ownConformances,
   ]
 
   private static let ofPlaces: [Check] = [

@@ -11,6 +11,7 @@ import TabellaSystem
 final class CheckRun {
   let library: String
   let manifest: Manifest?
+  let manifestFile: ManifestFile?
   let loaded: LoadedProvider
   let options: CheckOptions
   let folder: PrivateFolder
@@ -34,11 +35,13 @@ final class CheckRun {
   }
 
   init(
-    library: String, manifest: Manifest?, loaded: LoadedProvider, options: CheckOptions,
+    library: String, manifest: Manifest?, manifestFile: ManifestFile?, loaded: LoadedProvider,
+    options: CheckOptions,
     folder: PrivateFolder, host: Host
   ) {
     self.library = library
     self.manifest = manifest
+    self.manifestFile = manifestFile
     self.loaded = loaded
     self.options = options
     self.folder = folder

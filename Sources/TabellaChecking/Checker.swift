@@ -31,6 +31,7 @@ public final class Checker {
   public let library: String
   /// The manifest next to the library, or the shipped one; nil if there is none.
   public let manifest: Manifest?
+  private let manifestFile: ManifestFile?
   /// The id, version and options that the library reports; nil if it could not be loaded.
   package private(set) var provider: LoadedProvider?
   /// The reason why the library could not be loaded.
@@ -51,7 +52,10 @@ public final class Checker {
     self.options = options
     self.host = host
     host.limits.total = min(host.limits.total, 12 * host.limits.silence)
-    manifest = Checker.manifest(of: library, host.catalogue)
+    manifestFile = ManifestFile(of: library)
+    manifest =
+      host.catalogue.entries.first { isSameFile($0.library, library) }?.manifest
+      ?? manifestFile?.manifest
   }
 
   /// Performs the checks in order and reports each finding when it is complete.
@@ -75,7 +79,8 @@ public final class Checker {
     }
     provider = loaded
     let run = CheckRun(
-      library: library, manifest: manifest, loaded: loaded, options: options, folder: folder,
+      library: library, manifest: manifest, manifestFile: manifestFile, loaded: loaded,
+      options: options, folder: folder,
       host: host)
     let (usable, unusable) = try findLocations(run)
     locations = usable.map(\.place) + unusable.map(\.place)
@@ -124,25 +129,6 @@ public final class Checker {
       }
     }
     return (tried.filter { $0.error == nil }, tried.filter { $0.error != nil })
-  }
-
-  /// The manifest of a library: the catalogue's, or one in the same folder that names the library.
-  private static func manifest(of library: String, _ catalogue: Catalogue) -> Manifest? {
-    if let entry = catalogue.entries.first(where: { isSameFile($0.library, library) }) {
-      return entry.manifest
-    }
-    let slash = UInt8(ascii: "/")
-    let path = Array(library.utf8)
-    let folder = path.lastIndex(of: slash).map { Array(path[...$0]) } ?? Array("./".utf8)
-    for name in names(in: folder) ?? [] where shown(name).hasSuffix(".tabella.json") {
-      guard let text = try? OpenFile(path: folder + name).bytes().bytes(at: 0, count: 1 << 20),
-        let manifest = try? Manifest(parsing: text)
-      else { continue }
-      let named =
-        manifest.library.hasPrefix("/") ? manifest.library : shown(folder) + manifest.library
-      if isSameFile(named, library) { return manifest }
-    }
-    return nil
   }
 }
 

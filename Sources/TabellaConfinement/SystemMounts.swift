@@ -1,4 +1,5 @@
 import CTabellaSystem
+import Glibc
 import TabellaFiles
 import TabellaSystem
 
@@ -21,6 +22,11 @@ enum SystemMounts {
       return lacking("a single thread at the start")
     }
     var result = tabella_own_mounts()
+    guard result != -EINVAL else {
+      return lacking(
+        "the root directory is not a mount point; mount it on itself, as with mount --bind, before chroot"
+      )
+    }
     for path in places(readable, rules) where result == 0 {
       result = path.withCString { tabella_mount_read_only($0) }
     }

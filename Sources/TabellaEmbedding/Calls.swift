@@ -8,7 +8,7 @@ import TabellaHost
 
 /// Runs `body` under the lock of a host, and converts a thrown error to a C error.
 func answer(
-  _ error: UnsafeMutablePointer<tabella_error>, on host: EmbeddedHost? = nil,
+  _ error: UnsafeMutablePointer<tabella_error>, on host: EmbeddedHost?,
   _ body: () throws(TableError) -> Void
 ) -> Int32 {
   do throws(TableError) {
@@ -22,14 +22,38 @@ func answer(
   }
 }
 
-/// Runs `body` about a table, under the lock of its host. Errors name the table.
+/// Runs `body` about a table, under the lock of its host. Errors name the table. A cancellation of the table ends the
+/// call, also while the call waits for the lock.
 func answer(
   _ error: UnsafeMutablePointer<tabella_error>, on table: EmbeddedTable,
   _ body: () throws(TableError) -> Void
 ) -> Int32 {
-  answer(error, on: table.host) { () throws(TableError) in
-    try about(table.name, body)
+  let count = table.cancellations.count
+  return answer(error, on: table.host) { () throws(TableError) in
+    try about(table.name) { () throws(TableError) in
+      try table.cancellations.beginCall(since: count)
+      defer { table.cancellations.endCall() }
+      try body()
+    }
   }
+}
+
+/// Runs `body`, and returns its object to C. Without one, `out` is null.
+func answer(
+  _ error: UnsafeMutablePointer<tabella_error>, on host: EmbeddedHost?,
+  into out: UnsafeMutablePointer<OpaquePointer?>, _ body: () throws(TableError) -> AnyObject
+) -> Int32 {
+  out.pointee = nil
+  return answer(error, on: host) { () throws(TableError) in out.pointee = handle(try body()) }
+}
+
+/// Runs `body` about a table, and returns its object to C. Without one, `out` is null.
+func answer(
+  _ error: UnsafeMutablePointer<tabella_error>, on table: EmbeddedTable,
+  into out: UnsafeMutablePointer<OpaquePointer?>, _ body: () throws(TableError) -> AnyObject
+) -> Int32 {
+  out.pointee = nil
+  return answer(error, on: table) { () throws(TableError) in out.pointee = handle(try body()) }
 }
 
 /// Runs `body`. Errors name a subject, such as a location.
@@ -41,7 +65,7 @@ func about<R>(_ subject: String, _ body: () throws(TableError) -> R) throws(Tabl
   }
 }
 
-/// Runs `body`, and converts its error.
+/// Runs `body`, and converts a `ReceiptError` to a `TableError` whose message names the subject.
 func ofReceipts<R>(_ body: () throws(ReceiptError) -> R) throws(TableError) -> R {
   do throws(ReceiptError) { return try body() } catch {
     var failure = error.error
@@ -52,7 +76,11 @@ func ofReceipts<R>(_ body: () throws(ReceiptError) -> R) throws(TableError) -> R
 
 private func report(_ failure: TableError, as raw: UnsafeMutablePointer<tabella_error>) -> Int32 {
   let code = TabellaBridge.report(failure, to: raw)
-  return failure.code == .noProvider ? TABELLA_EMBED_NO_PROVIDER : code
+  return switch failure.code {
+  case .noProvider: TABELLA_EMBED_NO_PROVIDER
+  case .wrongData: TABELLA_EMBED_WRONG_DATA
+  default: code
+  }
 }
 
 extension TableError {
@@ -100,11 +128,11 @@ func release<T: AnyObject>(_ pointer: OpaquePointer?, _: T.Type, _ host: (T) -> 
 // Arguments
 
 extension tabella_string {
-  /// A copy of the bytes; nil if the string is absent. Throws ``TableError`` with `.invalidArgument` for an impossible
-  /// length.
+  /// A copy of the bytes; nil if the string is absent or empty. Throws ``TableError`` with `.invalidArgument` for an
+  /// impossible length.
   func argument(_ what: String) throws(TableError) -> [UInt8]? {
-    guard let bytes else { return nil }
-    guard (0...Int64(Int32.max)).contains(length) else {
+    guard let bytes, length != 0 else { return nil }
+    guard (1...Int64(Int32.max)).contains(length) else {
       throw TableError(.invalidArgument, "\(what) has a length of \(length)")
     }
     return Array(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
@@ -112,11 +140,19 @@ extension tabella_string {
 
   /// The text; nil if the string is absent or empty. Throws ``TableError`` with `.invalidArgument` if it is not UTF-8.
   func textArgument(_ what: String) throws(TableError) -> String? {
-    guard let bytes = try argument(what), !bytes.isEmpty else { return nil }
+    guard let bytes = try argument(what) else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw TableError(.invalidArgument, "\(what) is not UTF-8")
     }
     return text
+  }
+
+  /// A location that must be present.
+  func locationArgument() throws(TableError) -> Location {
+    guard let bytes = try argument("the location") else {
+      throw TableError(.invalidArgument, "the location is empty")
+    }
+    return Location(bytes)
   }
 }
 

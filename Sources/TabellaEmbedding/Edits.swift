@@ -16,6 +16,7 @@ public func tabella_embed_commit(
 ) -> Int32 {
   out.pointee = tabella_embed_edit()
   let table: EmbeddedTable = object(table)
+  let count = table.cancellations.count
   // Errors of receipts name the table.
   return answer(error, on: table.host) { () throws(TableError) in
     guard table.isEditable, let opened = table.opened else {
@@ -25,7 +26,11 @@ public func tabella_embed_commit(
           ? "\(table.name): a table of several or of no locations is read-only; edit the tables of the locations"
           : "\(table.name): is open for reading only; open it with TABELLA_EMBED_EDITING")
     }
-    try about(table.name) { () throws(TableError) in try table.position.check() }
+    defer { table.cancellations.endCall() }
+    try about(table.name) { () throws(TableError) in
+      try table.cancellations.beginCall(since: count)
+      try table.position.check()
+    }
     let batch = try importEdits(batch.pointee)
     let edit = try ofReceipts { () throws(ReceiptError) in
       do throws(ReceiptError) {
@@ -59,7 +64,7 @@ public func tabella_embed_undo(
   let host: EmbeddedHost = object(host)
   return answer(error, on: host) { () throws(TableError) in
     try flags.check(onlyBits: TABELLA_EDITS_DRY_RUN)
-    let location = Location(try location.argument("the location") ?? [])
+    let location = try location.locationArgument()
     let store = try ofReceipts(host.store)
     let receipt = try store.wanted(location, host.host)
     let edit = try ofReceipts { () throws(ReceiptError) in
@@ -70,14 +75,15 @@ public func tabella_embed_undo(
 }
 
 extension ReceiptStore {
-  /// The edit that a location or `receipt:ID` names.
+  /// The edit that a location, `receipt:ID` or an id of the log names.
   fileprivate func wanted(_ location: Location, _ host: Host) throws(TableError) -> Receipt {
     let text = location.description
-    if text.hasPrefix("receipt:") {
-      guard let id = ReceiptID(String(text.dropFirst("receipt:".count))) else {
-        throw TableError(.invalidArgument, "\(text): this is not the name of a receipt")
-      }
+    let isReceipt = text.hasPrefix("receipt:")
+    if let id = ReceiptID(isReceipt ? String(text.dropFirst("receipt:".count)) : text) {
       return try ofReceipts { () throws(ReceiptError) in try receipt(id: id) }
+    }
+    guard !isReceipt else {
+      throw TableError(.invalidArgument, "\(text): this is not the name of a receipt")
     }
     let newest = try ofReceipts { () throws(ReceiptError) in
       try newestEdit(of: location, host: host)
@@ -101,16 +107,14 @@ public func tabella_embed_log(
   _ host: OpaquePointer, _ location: tabella_string, _ out: UnsafeMutablePointer<OpaquePointer?>,
   _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
   let host: EmbeddedHost = object(host)
-  return answer(error, on: host) { () throws(TableError) in
+  return answer(error, on: host, into: out) { () throws(TableError) in
     let location = try location.argument("the location").map { Location($0) }
     let log = try ofReceipts { () throws(ReceiptError) in
       let store = try host.store()
       guard let location else { return try store.log() }
       return try store.log(of: location, host: host.host)
     }
-    out.pointee = handle(
-      EmbeddedTable(log.table, provider: "tabella", name: "log", of: host))
+    return EmbeddedTable(log.table, provider: "tabella", name: "log", of: host)
   }
 }

@@ -18,9 +18,7 @@ final class EmbeddedTable {
   let name: String
   /// The provider's id, which C may read as long as the table lives.
   let provider: tabella_string
-  /// Stops the library's own work on the table.
-  let flag = CancelFlag()
-  private let cancellation: (@Sendable () -> Void)?
+  let cancellations: Cancellations
   private let memory = ExportedMemory()
 
   /// Creates a table of an opened location.
@@ -32,7 +30,7 @@ final class EmbeddedTable {
     self.isEditable = isEditable
     name = opened.location.description
     provider = memory.string(opened.manifest.id.utf8)
-    cancellation = source.cancellation
+    cancellations = Cancellations(of: source)
   }
 
   /// Creates a table over a source of the library.
@@ -47,7 +45,7 @@ final class EmbeddedTable {
     isEditable = false
     self.name = name ?? provider
     self.provider = memory.string(provider.utf8)
-    cancellation = source.cancellation
+    cancellations = Cancellations(of: source)
   }
 
   /// Creates a view of a table.
@@ -59,19 +57,13 @@ final class EmbeddedTable {
     isEditable = table.isEditable
     name = table.name
     provider = memory.string(table.providerID.utf8)
-    cancellation = source.cancellation
+    cancellations = Cancellations(of: source)
   }
 
   private var providerID: String {
     String(
       decoding: UnsafeRawBufferPointer(start: provider.bytes, count: Int(provider.length)),
       as: UTF8.self)
-  }
-
-  /// Cancels the running call. Any thread may call it.
-  func cancel() {
-    flag.raise()
-    cancellation?()
   }
 
   /// The source of the contract, which keeps the table alive.
@@ -86,6 +78,7 @@ final class EmbeddedTable {
 private final class SourceGate: ExportGate {
   private let host: EmbeddedHost
   private let position: Position
+  private let cancellations: Cancellations
   /// Keeps the table alive.
   private var table: EmbeddedTable?
   private var listening: Listening?
@@ -93,6 +86,7 @@ private final class SourceGate: ExportGate {
   init(_ table: EmbeddedTable) {
     host = table.host
     position = table.position
+    cancellations = table.cancellations
     self.table = table
   }
 
@@ -106,15 +100,23 @@ private final class SourceGate: ExportGate {
 
   func enter(for call: ExportedCall) throws(TableError) {
     try ProcessUse.check()
+    let count = cancellations.count
     host.lock.lock()
-    guard call == .usual else { return }
-    do throws(TableError) { try position.check() } catch {
+    guard call != .release else { return }
+    do throws(TableError) {
+      try cancellations.beginCall(since: count)
+      if call == .usual { try position.check() }
+    } catch {
+      cancellations.endCall()
       host.lock.unlock()
       throw error
     }
   }
 
-  func leave() { host.lock.unlock() }
+  func leave() {
+    cancellations.endCall()
+    host.lock.unlock()
+  }
 
   func hasMoved() { position.move() }
 

@@ -8,44 +8,17 @@ import TabellaBridge
 
 // The functions about changes.
 
-/// A follower behind a `tabella_embed_follower`.
-final class EmbeddedFollower {
-  let table: EmbeddedTable
-  private let follower: TableFollower
-  /// The stamp of the table's position after the last pull.
-  private var seen: Int
-  var listening: Listening?
-
-  /// Reads all rows.
-  init(_ table: EmbeddedTable) throws(TableError) {
-    self.table = table
-    follower = try TableFollower(table.source)
-    seen = table.position.stamp
-  }
-
-  /// Moves the table to its newest version. Returns the changes since the last pull, also those by edits and by pulls of
-  /// other tables.
-  func pull() throws(TableError) -> ChangeBatch {
-    let position = table.position
-    if position.stamp != seen { follower.fallBehind() }
-    let changes = try position.pulling { () throws(TableError) in try follower.pull().batch }
-    seen = position.stamp
-    return changes
-  }
-}
-
 @c @implementation
 public func tabella_embed_follow(
   _ table: OpaquePointer, _ out: UnsafeMutablePointer<OpaquePointer?>,
   _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
   let table: EmbeddedTable = object(table)
-  return answer(error, on: table) { () throws(TableError) in
+  return answer(error, on: table, into: out) { () throws(TableError) in
     if let changes = table.source.changes, !table.position.isCurrent {
       _ = try table.position.pulling { () throws(TableError) in try changes.pull() }
     }
-    out.pointee = handle(try EmbeddedFollower(table))
+    return try EmbeddedFollower(table)
   }
 }
 

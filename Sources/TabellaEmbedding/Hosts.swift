@@ -22,10 +22,9 @@ public func tabella_embed_host_create(
   _ settings: UnsafePointer<tabella_embed_settings>?,
   _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
-  return answer(error) { () throws(TableError) in
+  answer(error, on: nil, into: out) { () throws(TableError) in
     try ProcessUse.begin()
-    out.pointee = handle(try EmbeddedHost(settings?.pointee ?? tabella_embed_settings()))
+    return try EmbeddedHost(settings?.pointee ?? tabella_embed_settings())
   }
 }
 
@@ -39,11 +38,8 @@ public func tabella_embed_providers(
   _ host: OpaquePointer, _ out: UnsafeMutablePointer<OpaquePointer?>,
   _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
   let host: EmbeddedHost = object(host)
-  return answer(error, on: host) { () throws(TableError) in
-    out.pointee = handle(
-      EmbeddedTable(
-        host.host.providersTable, provider: "tabella", name: "providers", of: host))
+  return answer(error, on: host, into: out) { () throws(TableError) in
+    EmbeddedTable(host.host.providersTable, provider: "tabella", name: "providers", of: host)
   }
 }

@@ -14,11 +14,10 @@ public func tabella_embed_open(
   _ host: OpaquePointer, _ request: UnsafePointer<tabella_embed_request>,
   _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
   let host: EmbeddedHost = object(host)
-  return answer(error, on: host) { () throws(TableError) in
+  return answer(error, on: host, into: out) { () throws(TableError) in
     let request = request.pointee
-    let location = Location(try request.location.argument("the location") ?? [])
+    let location = try request.location.locationArgument()
     let isEditable = request.flags & TABELLA_EMBED_EDITING != 0
     try request.flags.check(onlyBits: TABELLA_EMBED_EDITING)
     let provider = try request.provider.textArgument("the provider")
@@ -27,7 +26,7 @@ public func tabella_embed_open(
       try host.host.open(
         location, provider: provider, options: options, access: isEditable ? .editing : .reading)
     }
-    out.pointee = handle(EmbeddedTable(table, isEditable: isEditable, of: host))
+    return EmbeddedTable(table, isEditable: isEditable, of: host)
   }
 }
 
@@ -50,14 +49,11 @@ public func tabella_embed_join(
   _ tables: UnsafePointer<OpaquePointer>, _ count: Int64,
   _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
-  guard count > 0 else {
-    return answer(error) { () throws(TableError) in
+  let host = count > 0 ? object(tables[0], EmbeddedTable.self).host : nil
+  return answer(error, on: host, into: out) { () throws(TableError) in
+    guard let host else {
       throw TableError(.invalidArgument, "\(count) tables cannot be joined")
     }
-  }
-  let host = object(tables[0], EmbeddedTable.self).host
-  return answer(error, on: host) { () throws(TableError) in
     let tables = try list(tables, count, "tables").map { object($0, EmbeddedTable.self) }
     var sources: [SharedSource] = []
     for table in tables {
@@ -70,10 +66,9 @@ public func tabella_embed_join(
       }
     }
     let view = joined(tables.map { ($0.name, $0.source) })
-    out.pointee = handle(
-      EmbeddedTable(
-        view, provider: "joined", name: tables.map(\.name).joined(separator: " "),
-        sharing: sources, of: host))
+    return EmbeddedTable(
+      view, provider: "joined", name: tables.map(\.name).joined(separator: " "),
+      sharing: sources, of: host)
   }
 }
 
@@ -82,15 +77,13 @@ public func tabella_embed_shaped(
   _ table: OpaquePointer, _ shape: UnsafePointer<tabella_embed_shape>,
   _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
   let table: EmbeddedTable = object(table)
-  return answer(error, on: table) { () throws(TableError) in
+  return answer(error, on: table, into: out) { () throws(TableError) in
     try table.position.check()
-    table.flag.begin()
     let view = try table.source.shaped(
       by: TableShape(shape.pointee, ColumnNames(table.source.columns)),
       dates: DateContext(flags: shape.pointee.flags))
-    out.pointee = handle(EmbeddedTable(view, of: table))
+    return EmbeddedTable(view, of: table)
   }
 }
 
@@ -107,9 +100,10 @@ extension TableShape {
   fileprivate init(_ raw: tabella_embed_shape, _ names: ColumnNames) throws(TableError) {
     self.init()
     for filter in try list(raw.filters, raw.filter_count, "filters") {
-      conditions.append(try Condition(filter.argument("a filter") ?? [], names))
+      guard let text = try filter.argument("a filter") else { continue }
+      conditions.append(try Condition(text, names))
     }
-    if let text = try raw.search.argument("the search"), !text.isEmpty { search = text }
+    if let text = try raw.search.argument("the search"), !text.isEmpty { searches = [text] }
     if let text = try raw.section_by.textArgument("section_by") {
       groupings = try Grouping.list(text, names)
     }
@@ -127,11 +121,9 @@ public func tabella_embed_summarize(
   _ table: OpaquePointer, _ by: tabella_string, _ compute: tabella_string, _ flags: UInt32,
   _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
   let table: EmbeddedTable = object(table)
-  return answer(error, on: table) { () throws(TableError) in
+  return answer(error, on: table, into: out) { () throws(TableError) in
     try table.position.check()
-    table.flag.begin()
     let names = ColumnNames(table.source.columns)
     let groupings = try by.textArgument("by").map { text throws(TableError) in
       try Grouping.list(text, names)
@@ -141,11 +133,10 @@ public func tabella_embed_summarize(
     }
     let summary = try table.source.summarized(
       by: groupings ?? [], computing: aggregates ?? [.rows], in: DateContext(flags: flags).zone,
-      flag: table.flag)
-    out.pointee = handle(
-      EmbeddedTable(
-        summary, provider: "summary", name: "summary of \(table.name)",
-        sharing: table.position.sources, of: table.host))
+      flag: table.cancellations.flag)
+    return EmbeddedTable(
+      summary, provider: "summary", name: "summary of \(table.name)",
+      sharing: table.position.sources, of: table.host)
   }
 }
 
@@ -157,7 +148,7 @@ public func tabella_embed_table_release(_ table: OpaquePointer?) {
 @c @implementation
 public func tabella_embed_cancel(_ table: OpaquePointer) {
   guard !ProcessUse.isInherited else { return }
-  object(table, EmbeddedTable.self).cancel()
+  object(table, EmbeddedTable.self).cancellations.cancel()
 }
 
 @c @implementation

@@ -72,7 +72,7 @@ public struct Catalogue: Sendable {
 
   /// The provider with this id.
   ///
-  /// Throws ``TableError`` with `.noProvider` and the known ids. If the provider is refused, throws the reason instead,
+  /// Throws `TableError` with `.noProvider` and the known ids. If the provider is refused, throws the reason instead,
   /// with `.denied` if it is not trusted.
   public func entry(id: String) throws(TableError) -> Entry {
     if let entry = entries.first(where: { $0.manifest.id == id }) { return entry }
@@ -218,12 +218,13 @@ public struct Catalogue: Sendable {
   }
 
   private func checkContract(_ manifest: Manifest) throws(TableError) {
-    guard manifest.contract == contractVersionName else {
+    guard let contract = ContractVersion(manifest.contract) else {
       throw TableError(
         .noProvider,
-        "it is built for contract \(manifest.contract), but this host has contract \(contractVersionName)"
+        "the manifest's contract \"\(manifest.contract)\" is no version such as \(contractVersionName)"
       )
     }
+    try contract.checkAccepted("it")
   }
 
   /// Throws if another provider has the id or a scheme of a manifest.

@@ -48,7 +48,7 @@ public final class Host {
 
   /// The purpose for which a location is opened.
   public enum Access: Hashable, Sendable {
-    /// Reading only. A provider in a worker gets no permission to change anything.
+    /// Reading only. A provider in a worker gets no permission to change anything, and a ``ReceiptStore`` refuses edits.
     case reading
     /// Reading and editing.
     case editing
@@ -69,7 +69,7 @@ public final class Host {
 
   /// Whether a provider in a worker may edit even if this system lacks a part of its confinement.
   ///
-  /// If false, opening a location for editing throws ``TableError`` with `.denied` on such a system.
+  /// If false, opening a location for editing throws `TableError` with `.denied` on such a system.
   public var acceptsWeakIsolation = false
   /// The providers whose weak isolation was reported to ``onOutput``.
   var reportedWeakIsolation: Set<String> = []
@@ -80,7 +80,7 @@ public final class Host {
 
   /// Opens a location with the named provider or, without a name, with the provider that matches the location.
   ///
-  /// Throws ``TableError``: `.noProvider` if no provider is found or its library cannot be loaded, `.denied` if the
+  /// Throws `TableError`: `.noProvider` if no provider is found or its library cannot be loaded, `.denied` if the
   /// library is not trusted, `.misbehaved` if the provider breaks the contract, `.invalidArgument` for unknown options,
   /// and all errors of the provider itself.
   public func open(
@@ -116,7 +116,7 @@ public final class Host {
     }
     return OpenedTable(
       source: source, manifest: entry.manifest, location: location, options: options,
-      worker: worker)
+      access: access, worker: worker)
   }
 
   /// The manifest of the provider that would open a location. Runs no code of providers.

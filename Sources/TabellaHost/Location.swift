@@ -44,19 +44,31 @@ extension Catalogue {
     var rest: [UInt8]
   }
 
-  /// Whether the location has the form `SCHEME:REST` with a scheme that a provider claims, even if that provider is
-  /// refused. Runs no code of a provider.
+  /// Whether the location has the form `SCHEME:REST` with a scheme that a provider claims, or with the id of a provider,
+  /// even if that provider is refused. Runs no code of a provider.
   public func claimsScheme(of location: Location) -> Bool {
     guard let scheme = location.schemeAndRest?.scheme else { return false }
     return candidates.contains { $0.manifest.schemes.contains(scheme) }
+      || namedByID(location) != nil
+  }
+
+  /// The provider whose id the location has in front of a colon, and the path after it. `ID:PATH` means the same as
+  /// PATH with the provider ID. Nil if a provider claims the id as a scheme, or if a file has the whole name.
+  func namedByID(_ location: Location) -> (candidate: Candidate, path: [UInt8])? {
+    guard let (id, path) = location.schemeAndRest, !path.isEmpty,
+      !candidates.contains(where: { $0.manifest.schemes.contains(id) }),
+      let candidate = candidates.first(where: { $0.manifest.id == id }),
+      stat(at: location.bytes, followsLink: false) == nil
+    else { return nil }
+    return (candidate, path)
   }
 
   /// Chooses the provider of a location without running its code.
   ///
-  /// The order is: the named provider, the scheme, the longest matching pattern of file names, magic bytes, the pattern
-  /// `*`.
+  /// The order is: the named provider, the scheme, the id in front of a colon, the longest matching pattern of file
+  /// names, magic bytes, the pattern `*`.
   ///
-  /// Throws ``TableError`` if the chosen provider is refused. A substitute would show other rows, and an edit by index
+  /// Throws `TableError` if the chosen provider is refused. A substitute would show other rows, and an edit by index
   /// path would change a row that the user did not mean.
   func choose(_ location: Location, provider: String?) throws(TableError) -> Choice {
     guard !location.bytes.isEmpty else {
@@ -91,7 +103,7 @@ extension Catalogue {
     let entry: Entry
     if let named {
       entry = named
-    } else if let found = byMagic(start, accepting) ?? byAnyPattern(accepting) {
+    } else if let found = first(of: [.magic, .anyName], [], accepting, start: { start }) {
       entry = try self.entry(of: found)
     } else {
       throw refused(TableError(.noProvider, "no provider reads any standard input"))
@@ -112,7 +124,9 @@ extension Catalogue {
     let name = file?.fileName ?? []
     let inner = name.lastIndex(of: UInt8(ascii: ".")).map { name[..<$0] } ?? []
     let accepting = candidates.filter { $0.manifest.accepts.contains(.file) }
-    let claims = byPattern(inner, accepting) ?? byPattern(name, accepting)
+    let claims =
+      first(of: [.pattern], inner, accepting) { [] }
+      ?? first(of: [.pattern], name, accepting) { [] }
     throw TableError(.noProvider, "is compressed with \(found.rawValue), which no provider reads")
       .with(
         .decompress(
@@ -128,16 +142,19 @@ extension Catalogue {
         if named.manifest.schemes.contains(scheme) {
           return Choice(entry: named, scheme: scheme, rest: rest)
         }
-      } else if let claims = candidates.first(where: { $0.manifest.schemes.contains(scheme) }) {
-        return Choice(entry: try entry(of: claims), scheme: scheme, rest: rest)
+      } else if let claims = contenders(byScheme: scheme).first {
+        return Choice(entry: try entry(of: claims.candidate), scheme: scheme, rest: rest)
+      } else if let (found, path) = namedByID(location) {
+        return Choice(entry: try entry(of: found), scheme: nil, rest: path)
       }
     }
     if let named { return Choice(entry: named, scheme: nil, rest: location.bytes) }
     let kind = try pathKind(location)
     let accepting = candidates.filter { $0.manifest.accepts.contains(kind) }
-    if let found = byPattern(location.fileName, accepting) ?? byMagic(location, kind, accepting)
-      ?? byAnyPattern(accepting)
-    {
+    let found = first(of: Criterion.allCases, location.fileName, accepting) {
+      readStart(location, kind)
+    }
+    if let found {
       return Choice(entry: try entry(of: found), scheme: nil, rest: location.bytes)
     }
     if entries.isEmpty, let refusal = refusals.first {
@@ -153,7 +170,7 @@ extension Catalogue {
     do throws(TableError) { return try candidate.entry.get() } catch { throw refused(error) }
   }
 
-  private func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
+  func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
     switch fileKind(location) {
     case .success(let kind): return kind == S_IFDIR ? .directory : .file
     case .failure(let error):
@@ -178,40 +195,35 @@ extension Catalogue {
     }
     try checkNotRefused(text)
     guard let (scheme, _) = location.schemeAndRest else { return }
-    let known = entries.flatMap(\.manifest.schemes).map { "\($0):" }.joined(separator: ", ")
+    let schemes = entries.flatMap(\.manifest.schemes)
+    let known = schemes.map { "\($0):" }.joined(separator: ", ")
+    let advice =
+      Suggestion.nearest(to: scheme, among: schemes).map { "did you mean \($0):?" }
+      ?? "put a provider of it into a folder that TABELLA_PROVIDER_PATH names"
+    // A broken manifest, of which nobody knows the scheme, can be the cause.
+    let others = refusals.first.map { ". Refused: \($0.path): \($0.reason)" } ?? ""
+    let more = refusals.count > 1 ? " (and \(refusals.count - 1) more)" : ""
     throw TableError(
       .noProvider,
-      "there is no such file, and no provider has the scheme \(scheme): (the schemes are \(known))")
+      "there is no such file, and no provider has the scheme \(scheme): (the schemes are \(known)); \(advice)"
+        + others + more)
   }
 
-  private func byAnyPattern(_ candidates: [Candidate]) -> Candidate? {
-    candidates.first { $0.manifest.patterns.contains("*") }
-  }
-
-  private func byPattern(_ name: ArraySlice<UInt8>, _ candidates: [Candidate]) -> Candidate? {
-    var best: (length: Int, candidate: Candidate)?
-    for candidate in candidates {
-      for pattern in candidate.manifest.patterns where pattern != "*" {
-        let length = pattern.utf8.count
-        if length > best?.length ?? 0, matches(name, Array(pattern.utf8)[...]) {
-          best = (length, candidate)
-        }
-      }
-    }
-    return best?.candidate
-  }
-
-  private func byMagic(
-    _ location: Location, _ kind: Manifest.PathKind, _ candidates: [Candidate]
+  /// The first candidate that fits by the first criterion by which one fits.
+  private func first(
+    of criteria: [Criterion], _ name: ArraySlice<UInt8>, _ candidates: [Candidate],
+    start: () -> [UInt8]
   ) -> Candidate? {
-    guard kind == .file, candidates.contains(where: { !$0.manifest.magic.isEmpty }) else {
-      return nil
+    for criterion in criteria {
+      let found = contenders(by: criterion, name, among: candidates, start: start).first
+      if let found { return found.candidate }
     }
-    return byMagic(readStart(location), candidates)
+    return nil
   }
 
-  private func byMagic(_ start: [UInt8], _ candidates: [Candidate]) -> Candidate? {
-    candidates.first { $0.manifest.magic.contains { $0.matches(start) } }
+  /// The first bytes of a path; none if it is a folder.
+  func readStart(_ location: Location, _ kind: Manifest.PathKind) -> [UInt8] {
+    kind == .file ? readStart(location) : []
   }
 
   private func readStart(_ location: Location) -> [UInt8] {
@@ -233,7 +245,8 @@ extension Catalogue.Entry {
 }
 
 extension Manifest.Magic {
-  fileprivate func matches(_ start: [UInt8]) -> Bool {
+  /// Whether a file with these first bytes has the magic bytes.
+  func matches(_ start: [UInt8]) -> Bool {
     start.count >= offset && start[offset...].starts(with: bytes)
   }
 

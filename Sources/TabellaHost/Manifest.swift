@@ -46,7 +46,7 @@ public struct Manifest: Hashable, Sendable {
   /// The permissions that the provider requests for its worker.
   public var permissions: Permissions
 
-  /// Parses a manifest. Throws ``TableError`` with `.noProvider` and the fault.
+  /// Parses a manifest. Throws `TableError` with `.noProvider` and the fault.
   public init(parsing text: [UInt8]) throws(TableError) {
     let json: JSONValue
     do throws(TableError) {
@@ -71,18 +71,21 @@ public struct Manifest: Hashable, Sendable {
     }
     patterns = try fields.texts("patterns")
     capabilities = try fields.texts("capabilities")
-    magic = try fields.list("magic").map { json throws(TableError) in try Magic(json) }
-    let kinds = try fields.texts("accepts")
-    accepts = kinds.isEmpty ? [.file] : PathKind.allCases.filter { kinds.contains($0.rawValue) }
+    magic = try fields.objects("magic").map { fields throws(TableError) in try Magic(fields) }
+    let kinds = try fields.texts("accepts").map { kind throws(TableError) in
+      try fields.choice("accepts", kind, from: PathKind.allCases, by: \.rawValue)
+    }
+    accepts = kinds.isEmpty ? [.file] : PathKind.allCases.filter { kinds.contains($0) }
     columns =
       json["columns"] == nil
-      ? nil : try fields.list("columns").map { json throws(TableError) in try Column(json) }
+      ? nil
+      : try fields.objects("columns").map { fields throws(TableError) in try Column(fields) }
     permissions =
       try json["confinement"].map { json throws(TableError) in
         try Permissions(json)
       } ?? .none
-    options = try fields.list("options").map { json throws(TableError) in
-      try OptionDeclaration(json)
+    options = try fields.objects("options").map { fields throws(TableError) in
+      try OptionDeclaration(fields)
     }
   }
 
@@ -98,14 +101,14 @@ public struct Manifest: Hashable, Sendable {
     (version, contract, library, summary) = ("", "", "", "")
     schemes = texts("schemes")
     patterns = texts("patterns")
-    magic = (try? fields.list("magic"))?.compactMap { try? Magic($0) } ?? []
+    magic = (try? fields.objects("magic"))?.compactMap { try? Magic($0) } ?? []
     let kinds = texts("accepts")
     accepts = kinds.isEmpty ? [.file] : PathKind.allCases.filter { kinds.contains($0.rawValue) }
     (columns, options, capabilities, permissions) = (nil, [], [], .none)
   }
 
   /// Whether a text can be an id or a scheme.
-  static func isName(_ text: String) -> Bool {
+  package static func isName(_ text: String) -> Bool {
     text.utf8.first.map { 0x61...0x7A ~= $0 } ?? false
       && text.utf8.allSatisfy { byte in
         0x61...0x7A ~= byte || 0x30...0x39 ~= byte || [0x2E, 0x2D, 0x2B].contains(byte)
@@ -114,7 +117,7 @@ public struct Manifest: Hashable, Sendable {
 
   /// Checks option values against the declared options.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` and the list of declared options.
+  /// Throws `TableError` with `.invalidArgument` and the list of declared options.
   public func check(_ options: [String: String]) throws(TableError) {
     for (name, value) in options.sorted(by: { $0.key < $1.key }) {
       guard let declaration = self.options.first(where: { $0.name == name }) else {
@@ -129,79 +132,104 @@ public struct Manifest: Hashable, Sendable {
   }
 }
 
-/// The members of a manifest. Errors name the member.
+/// The members of a manifest, or of an object in it. Errors name the member with its path: `options[1].type`.
 private struct ManifestFields {
   let json: JSONValue
+  /// The path of the object; empty for the manifest itself.
+  var path = ""
+
+  /// The error for a member.
+  func fault(_ key: String, _ what: String) -> TableError {
+    TableError(.noProvider, "the manifest's \"\(path.isEmpty ? key : "\(path).\(key)")\" \(what)")
+  }
 
   func text(_ key: String, default fallback: String? = nil) throws(TableError) -> String {
     guard let value = json[key] else {
       if let fallback { return fallback }
-      throw TableError(.noProvider, "the manifest has no \"\(key)\"")
+      throw path.isEmpty
+        ? TableError(.noProvider, "the manifest has no \"\(key)\"") : fault(key, "is missing")
     }
-    guard let text = value.string else {
-      throw TableError(.noProvider, "the manifest's \"\(key)\" is not a string")
-    }
+    guard let text = value.string else { throw fault(key, "is not a string") }
     return text
+  }
+
+  func flag(_ key: String) throws(TableError) -> Bool {
+    switch json[key] {
+    case nil: return false
+    case .boolean(let value): return value
+    default: throw fault(key, "is not true or false")
+    }
   }
 
   func list(_ key: String) throws(TableError) -> [JSONValue] {
     guard let value = json[key] else { return [] }
-    guard let list = value.array else {
-      throw TableError(.noProvider, "the manifest's \"\(key)\" is not an array")
-    }
+    guard let list = value.array else { throw fault(key, "is not an array") }
     return list
   }
 
   func texts(_ key: String) throws(TableError) -> [String] {
     try list(key).map { value throws(TableError) in
       guard let text = value.string else {
-        throw TableError(
-          .noProvider, "the manifest's \"\(key)\" contains something that is not a string")
+        throw fault(key, "contains something that is not a string")
       }
       return text
     }
   }
+
+  /// The objects of a list.
+  func objects(_ key: String) throws(TableError) -> [ManifestFields] {
+    try list(key).enumerated().map { index, json throws(TableError) in
+      guard case .object = json else {
+        throw fault("\(key)[\(index)]", "is not an object")
+      }
+      return ManifestFields(json: json, path: "\(key)[\(index)]")
+    }
+  }
+
+  /// The value with a name.
+  func choice<Value>(
+    _ key: String, _ name: String, from values: [Value], by naming: (Value) -> String
+  ) throws(TableError) -> Value {
+    guard let value = values.first(where: { naming($0) == name }) else {
+      let names = values.map(naming).joined(separator: ", ")
+      throw fault(key, "is \"\(name)\", and must be one of: \(names)")
+    }
+    return value
+  }
 }
 
 extension Manifest.Magic {
-  fileprivate init(_ json: JSONValue) throws(TableError) {
-    let hex = Array(try ManifestFields(json: json).text("bytes").utf8)
-    let offset = json["offset"].map { $0.integer ?? -1 } ?? 0
+  fileprivate init(_ fields: ManifestFields) throws(TableError) {
+    let hex = Array(try fields.text("bytes").utf8)
     let bytes = stride(from: 0, to: hex.count - 1, by: 2).compactMap {
       UInt8(String(decoding: hex[$0...$0 + 1], as: UTF8.self), radix: 16)
     }
-    guard hex.count % 2 == 0, !bytes.isEmpty, bytes.count * 2 == hex.count, 0...4096 ~= offset
-    else {
-      throw TableError(
-        .noProvider, "the manifest's \"magic\" must be {\"offset\": 0 to 4096, \"bytes\": \"hex\"}")
+    guard hex.count % 2 == 0, !bytes.isEmpty, bytes.count * 2 == hex.count else {
+      throw fields.fault("bytes", "must be bytes in hexadecimal digits, such as \"25504446\"")
     }
+    let offset = fields.json["offset"].map { $0.integer ?? -1 } ?? 0
+    guard 0...4096 ~= offset else { throw fields.fault("offset", "must be 0 to 4096") }
     self.init(offset: offset, bytes: bytes)
   }
 }
 
 extension Column {
-  fileprivate init(_ json: JSONValue) throws(TableError) {
-    let fields = ManifestFields(json: json)
-    let type = try fields.text("type", default: "text")
-    guard let type = ColumnType.allCases.first(where: { $0.name == type }) else {
-      throw TableError(.noProvider, "the manifest has a column with the unknown type \(type)")
-    }
+  fileprivate init(_ fields: ManifestFields) throws(TableError) {
+    let type = try fields.choice(
+      "type", try fields.text("type", default: "text"), from: ColumnType.allCases, by: \.name)
     self.init(
       try fields.text("name"), type, unit: Unit(rawValue: try fields.text("unit", default: "")),
-      isOnRequest: json["on-request"] == .boolean(true))
+      isOnRequest: try fields.flag("on-request"))
   }
 }
 
 extension OptionDeclaration {
-  fileprivate init(_ json: JSONValue) throws(TableError) {
-    let fields = ManifestFields(json: json)
-    let kind = try fields.text("type", default: "text")
-    guard let kind = Kind.allCases.first(where: { $0.name == kind }) else {
-      throw TableError(.noProvider, "the manifest has an option with the unknown type \(kind)")
-    }
+  fileprivate init(_ fields: ManifestFields) throws(TableError) {
+    let kind = try fields.choice(
+      "type", try fields.text("type", default: "text"), from: Kind.allCases, by: \.name)
     self.init(
       try fields.text("name"), kind,
-      default: json["default"] == nil ? nil : try fields.text("default"),
+      default: fields.json["default"] == nil ? nil : try fields.text("default"),
       choices: try fields.texts("choices"), summary: try fields.text("summary", default: ""))
   }
 }

@@ -57,7 +57,7 @@ extension Manifest.Permissions {
       .flatMap { folders.folder($0) }.map { $0 + rest }
   }
 
-  /// Parses the member `confinement`. Throws ``TableError`` with `.noProvider` and the fault.
+  /// Parses the member `confinement`. Throws `TableError` with `.noProvider` and the fault.
   init(_ json: JSONValue) throws(TableError) {
     guard case .object = json else {
       throw TableError(.noProvider, "the manifest's \"confinement\" is not an object")

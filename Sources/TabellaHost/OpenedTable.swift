@@ -1,4 +1,4 @@
-import Tabella
+@_exported import Tabella
 
 /// An open location: its table, or a view of it, and everything that a receipt needs.
 ///
@@ -18,6 +18,8 @@ public struct OpenedTable {
   public let location: Location
   /// The provider's options that were passed.
   public let options: [String: String]
+  /// The purpose for which the location was opened. A ``ReceiptStore`` refuses edits of a table for reading.
+  public let access: Host.Access
   /// The worker of the source; nil if the source lives in this process.
   public let worker: WorkerStatus?
 }
@@ -43,7 +45,7 @@ extension OpenedTable {
   ) throws(TableError) -> OpenedTable {
     OpenedTable(
       source: try source.shaped(by: shape, dates: dates), manifest: manifest, location: location,
-      options: options, worker: worker)
+      options: options, access: access, worker: worker)
   }
 
   // The reading and editing of the source
@@ -51,8 +53,16 @@ extension OpenedTable {
   /// The columns of the table.
   public var columns: [Column] { source.columns }
 
+  /// The exact number of rows in all sections, at any cost. Throws the errors of the source.
+  public func numberOfRows() throws(TableError) -> Int { try source.exactNumberOfRows() }
+
   /// All sections. See `TableDataSource.allSections()`.
   public func allSections() throws(TableError) -> [TableSection] { try source.allSections() }
+
+  /// The section index. See `TableDataSource.sectionIndexEntries()`.
+  public func sectionIndexEntries() throws(TableError) -> [SectionIndexEntry] {
+    try source.sectionIndexEntries()
+  }
 
   /// A cursor for the rows. See `TableDataSource.rows(columns:inSection:forEditing:)`.
   public func rows(
@@ -78,7 +88,7 @@ extension OpenedTable {
   }
 
   /// A collection of edits, for ``ReceiptStore/commit(_:to:isDryRun:willCommit:)``. `version` is the version that the
-  /// user has seen; see ``TableEdits``.
+  /// user has seen; see `TableEdits`.
   public func edits(version: Version? = nil) -> TableEdits {
     TableEdits(of: source, version: version)
   }

@@ -1,6 +1,6 @@
 import TabellaCSV
 import TabellaDirectory
-import TabellaHost
+@_exported import TabellaHost
 import TabellaProcesses
 import TabellaSDK
 import TabellaText

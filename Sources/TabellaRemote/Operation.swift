@@ -197,6 +197,8 @@ extension LoadRequest: WireValue {
 
 /// The information that a provider returns about itself when it is loaded.
 package struct LoadedProvider: Hashable, Sendable {
+  /// The version of the contract with which the provider was compiled, such as `0.9`.
+  package var contract: String
   /// The id of the provider.
   package var id: String
   /// The version of the provider.
@@ -208,8 +210,10 @@ package struct LoadedProvider: Hashable, Sendable {
 
   /// Creates the reply.
   package init(
-    id: String, version: String, options: [OptionDeclaration], confinement: ConfinementReport? = nil
+    contract: String, id: String, version: String, options: [OptionDeclaration],
+    confinement: ConfinementReport? = nil
   ) {
+    self.contract = contract
     self.id = id
     self.version = version
     self.options = options
@@ -219,6 +223,7 @@ package struct LoadedProvider: Hashable, Sendable {
 
 extension LoadedProvider: WireValue {
   func write(to writer: inout WireWriter) {
+    writer.put(contract)
     writer.put(id)
     writer.put(version)
     writer.put(options)
@@ -227,8 +232,8 @@ extension LoadedProvider: WireValue {
 
   static func read(_ reader: inout WireReader) throws(TableError) -> LoadedProvider {
     LoadedProvider(
-      id: try reader.get(String.self), version: try reader.get(String.self),
-      options: try reader.get([OptionDeclaration].self),
+      contract: try reader.get(String.self), id: try reader.get(String.self),
+      version: try reader.get(String.self), options: try reader.get([OptionDeclaration].self),
       confinement: try reader.get(ConfinementReport?.self))
   }
 }

@@ -26,7 +26,7 @@ public protocol Provider: SendableMetatype {
   /// Opens a location.
   ///
   /// The host has checked the options against the manifest. Check again only what your code depends on. The easiest
-  /// type to return is a ``ProviderSource``.
+  /// type to return is a `ProviderSource`.
   func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource
 }
 

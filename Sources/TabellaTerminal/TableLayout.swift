@@ -93,10 +93,12 @@ package struct TableLayout: Hashable, Sendable {
   }
 
   /// Widens the first column to `wish`, as far as `width` permits.
-  package mutating func widenFirst(to wish: Int, within width: Int?) {
-    guard let first = columns.first, wish > first.width else { return }
+  package mutating func widen(_ index: Int, to wish: Int, within width: Int?) {
+    guard let number = columns.firstIndex(where: { $0.index == index }),
+      wish > columns[number].width
+    else { return }
     let spare = width.map { max(0, $0 - total) } ?? .max
-    columns[0].width += min(spare, wish - first.width)
+    columns[number].width += min(spare, wish - columns[number].width)
   }
 
   /// The width of a line in terminal columns.

@@ -68,7 +68,8 @@ do throws(TableError) {
         if request.isProbed {
           probed = (try Library.entry(of: library), request.name)
           try Confinement.tighten(request.rules, on: kernel)
-          return LoadedProvider(id: "", version: "", options: [], confinement: report)
+          return LoadedProvider(
+            contract: "", id: "", version: "", options: [], confinement: report)
         }
         let loaded = try Library.load(
           library, name: request.name, isMinimal: request.isMinimal,
@@ -78,7 +79,8 @@ do throws(TableError) {
         provider = loaded
         try Confinement.tighten(request.rules, on: kernel)
         return LoadedProvider(
-          id: loaded.id, version: loaded.version, options: loaded.options, confinement: report)
+          contract: loaded.contract, id: loaded.id, version: loaded.version,
+          options: loaded.options, confinement: report)
       },
       open: { request throws(TableError) in
         guard let provider else { throw TableError(.invalidState, "no library was loaded") }

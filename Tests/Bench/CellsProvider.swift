@@ -29,7 +29,7 @@ struct CellsProvider {
       throw BenchError("failed: \(words.joined(separator: " "))")
     }
     let manifest = """
-      {"id":"cells","version":"1","contract":"0.1","library":"cells.so","schemes":["cells"]}
+      {"id":"cells","version":"1","contract":"0.9","library":"cells.so","schemes":["cells"]}
       """
     try Data(manifest.utf8).write(to: folder.appendingPathComponent("cells.tabella.json"))
   }

@@ -1,5 +1,5 @@
 """A good saver and a good remover, and bad ones with one mistake each. The harness must pass the good ones and
-detect the others."""
+detect the others. header.c is a good saver too: it saves with tabella_save.h, as a provider in C does."""
 
 import os
 import pathlib
@@ -16,6 +16,7 @@ from case import Adder, BigCase, Case
 from tree import file
 
 SAVERS = pathlib.Path(__file__).parent / "savers"
+HEADERS = pathlib.Path(__file__).parents[2] / "Sources/CTabella/include"
 
 # The mistake, its effect, the sweep that must detect it, the expected verdict, and the place if it matters.
 MISTAKES = [
@@ -53,7 +54,7 @@ def build(folder, kind, mistake=None):
     if not os.path.exists(program):
         planted = [f"-D{mistake}"] if mistake else []
         subprocess.run(
-            ["gcc", "-std=gnu11", "-O1", "-Wall", "-Wno-unused", *planted, "-o", program, SAVERS / f"{kind}.c"],
+            ["gcc", "-std=gnu11", "-O1", "-Wall", "-Wno-unused", f"-I{HEADERS}", *planted, "-o", program, SAVERS / f"{kind}.c"],
             check=True,
         )  # fmt: skip
     return program
@@ -179,8 +180,8 @@ def planted(settings, folder):
     """Prints a line for each mistake. Returns whether all results are as expected, and the number of caught
     mistakes."""
     passed = True
-    for name in [*SWEEPS, "removals"]:
-        kind = kind_of(name)
+    good = [(name, "saver") for name in SWEEPS] + [("removals", "remover")] + [(name, "header") for name in SWEEPS]
+    for name, kind in good:
         sweep = run_sweep(name, settings, build(folder, kind))
         sweep.name = name
         print(f"  good {kind}: {sweep.line()}", flush=True)

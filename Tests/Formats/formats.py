@@ -1,6 +1,6 @@
 """Reads tabella's output with common programs: formats.py TABELLA.
 
-docs/table.schema.json checks JSON documents, and docs/changes.schema.json lines of changes. jq reads jsonl, Python's csv module reads csv, the rules of
+docs/table.schema.json checks JSON documents, docs/changes.schema.json lines of changes, and docs/choice.schema.json explanations. jq reads jsonl, Python's csv module reads csv, the rules of
 PostgreSQL's COPY read plain text, and a renderer reads Markdown. All results must agree with the JSON.
 """
 
@@ -24,6 +24,7 @@ TABELLA = sys.argv[1]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/table.schema.json").read_text()))
 CHANGES = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/changes.schema.json").read_text()))
+CHOICE = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/choice.schema.json").read_text()))
 passed = 0
 
 
@@ -292,6 +293,18 @@ with tempfile.TemporaryDirectory() as folder:
     # After an error in the middle, the document is complete and contains the reason.
     pathlib.Path("many.csv").write_text("a\n" + "1\n" * 5000 + '"never closed\n')
     check("sections" in document("many.csv"), "a quote that is not closed is a remark")
+
+    # The choice of a provider, for each way to choose one that needs no added provider.
+    def choice(*arguments):
+        found = json.loads(run("describe", *arguments, "--json"))["choice"]
+        errors = [f"{error.json_path}: {error.message}" for error in CHOICE.iter_errors(found)]
+        check(not errors, f"{arguments}: {errors[:3]}")
+        return [(candidate["by"], candidate["provider"]) for candidate in found["candidates"]]
+
+    check(choice("empty.csv") == [("pattern", "csv"), ("pattern", "text")], "a pattern chooses")
+    check(choice("csv:notes.md") == [("scheme", "csv")], "a scheme chooses")
+    check(choice("notes.md", "--provider", "csv") == [("name", "csv")], "a name chooses")
+    check(choice("folder") == [("pattern", "directory")], "a folder has one provider")
 
     # Lines of changes, replayed.
     def write(name, text):

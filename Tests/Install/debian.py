@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
+import authors
 import tree
 import use
 from use import Machine, expect
@@ -58,6 +59,8 @@ def use_packages(root, providers, expected):
         machine, f"{root}/usr/share/doc/tabella/Examples/embed-c", f"{root}/usr/lib/pkgconfig", "c", "/srv/providers",
         expected)
     use.use_python(machine, "/usr/bin/python3", "/srv/providers")
+    for language in ("c", "rust"):
+        authors.have_own_rows(authors.Author(machine.way, "/usr", f"/srv/{language}", root), language)
 
 
 def check(packages, folders):
@@ -80,7 +83,7 @@ def trial(source, folders, providers, expected):
     repository, codename = mirror()
     root = tempfile.mkdtemp(prefix="tabella-root-")
     try:
-        run("debootstrap", "--variant=minbase", "--include=python3", codename, root, repository)
+        run("debootstrap", "--variant=minbase", "--include=python3,gcc,libc6-dev,make,pkg-config,rustc", codename, root, repository)
         os.chmod(root, 0o755)
         before = listing(root)
         os.makedirs(f"{root}/srv/packages")

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 
+import authors
 import debian
 import planted
 import tree
@@ -138,6 +139,18 @@ class Trial:
             self.machine, f"{self.prefix}/share/doc/tabella/Examples/embed-c", f"{self.prefix}/lib/pkgconfig",
             name, self.providers, self.expected)
 
+    def become_an_author(self):
+        """Follows docs/first-provider.md with the installed files: C and Rust without Swift, Swift without the sources."""
+        for language, program, hidden in (
+                ("c", "cc", self.hidden), ("rust", "rustc", self.hidden), ("swift", "swift", without_toolchain(ROOT))):
+            if not authors.found(program) and "TABELLA_NO_SKIPS" not in os.environ:
+                print(f"skipped: a provider in {language}, because there is no {program}")
+                continue
+            author = authors.Author(hidden, self.prefix, f"{self.folder}/authors/{language}")
+            authors.have_own_rows(author, language)
+            if language == "swift":
+                authors.write_minimal_provider(author)
+
     def need_the_worker(self):
         """Without the worker of this prefix, a foreign provider cannot run, and the error says where it must lie."""
         worker = f"{self.prefix}/libexec/tabella/tabella-worker"
@@ -254,7 +267,7 @@ class Trial:
 
 QUICK = [
     Trial.install, Trial.install_again, Trial.hides_the_toolchain, Trial.use, Trial.make_providers,
-    Trial.use_foreign, Trial.use_library, Trial.need_the_worker, Trial.link_to_it,
+    Trial.use_foreign, Trial.use_library, Trial.become_an_author, Trial.need_the_worker, Trial.link_to_it,
     Trial.move, Trial.use, Trial.use_foreign, Trial.use_library,
     Trial.update_while_it_runs, Trial.uninstall_from_elsewhere, Trial.uninstall, Trial.install_as_user]
 

@@ -56,7 +56,9 @@ def are_complete(root):
              "share/fish/vendor_completions.d/tabella.fish", "share/doc/tabella/README.md",
              "share/doc/tabella/CHANGELOG.md", "share/doc/tabella/LICENSE",
              "share/doc/tabella/docs/operating.md", "share/doc/tabella/Examples/provider-c/planets.c",
-             "include/tabella/tabella.h", "include/tabella/tabella_batch.h",
+             "share/tabella/swift/Package.swift", "share/tabella/manifest.schema.json",
+             "include/tabella/tabella.h", "include/tabella/tabella_batch.h", "include/tabella/tabella_edit.h",
+             "include/tabella/tabella_save.h", "include/tabella/tabella_document.h",
              "include/tabella/tabella_embed.h", "lib/libtabella.so", "lib/libtabella.so.0",
              "lib/pkgconfig/tabella.pc", "lib/tabella/runtime/libswiftCore.so"]
     for provider in ("csv", "directory", "processes", "text"):

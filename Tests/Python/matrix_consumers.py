@@ -1,4 +1,4 @@
-"""Every shipped provider in every consumer: the same rows as the command."""
+"""Every shipped provider in every consumer, and in programs in C and Swift: the same rows as the command."""
 
 import math
 import os
@@ -9,13 +9,16 @@ import unittest
 from datetime import datetime, timedelta, timezone
 
 import duckdb
+import numpy
 import pandas
 import polars
 import pyarrow
 
+import programs
 import subjects
 import support
 import tabella
+from programs import with_sections
 from tabella import _capsules
 
 
@@ -25,10 +28,6 @@ def by_python(table, columns):
         for section in table.sections
         for row in ([row[name] for name in columns or row.keys()] for row in section)
     ]
-
-
-def with_sections(rows):
-    return [(row[0], row[1], list(row[2:])) for row in rows]
 
 
 def by_pyarrow(stream):
@@ -67,49 +66,6 @@ def by_duckdb(stream):
 CONSUMERS = {"pyarrow": by_pyarrow, "pandas": by_pandas, "polars": by_polars, "duckdb": by_duckdb}
 
 
-class CProgram:
-    """rows.c, compiled with gcc and linked with the library."""
-
-    def __init__(self, folder):
-        library = pathlib.Path(os.environ["TABELLA_LIBRARY"]).resolve()
-        (folder / "libtabella.so.0").symlink_to(library)
-        self.program = folder / "rows"
-        subprocess.run(
-            ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{support.ROOT}/Sources/CTabella/include",
-             f"-I{support.ROOT}/Sources/CTabellaEmbed/include", "-o", self.program,
-             support.ROOT / "Tests/Python/rows.c", library, f"-Wl,-rpath,{folder}:{library.parent}"],
-            check=True)  # fmt: skip
-
-    def rows(self, subject, table, columns, text):
-        words = [word for key, value in subject.options.items() for word in ("-o", f"{key}={value}")]
-        words += [word for text_ in subject.filters for word in ("-f", text_)]
-        words += ["-g", subject.section_by] if subject.section_by else []
-        words += ["-s", subject.sort] if subject.sort else []
-        words += [word for name in subject.columns or [] for word in ("-c", str(table.column(name).number))]
-        words += ["-b", "1"] if text == "binary" else []
-        folders = [*map(str, subject.path), str(support.ROOT / ".build/release")]
-        environment = {**os.environ, "TABELLA_PROVIDER_PATH": ":".join(folders)}
-        done = subprocess.run([self.program, *words, subject.location], capture_output=True, text=True, env=environment)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr)
-        types = ["integer", "binary" if text == "binary" else "text"]
-        types += ["binary" if text == "binary" and type == "text" else type for _, type in columns]
-        return with_sections(
-            [[self.value(word, type) for word, type in zip(line.split(), types)] for line in done.stdout.splitlines()]
-        )
-
-    @staticmethod
-    def value(word, type):
-        if word == "-":
-            return None
-        if type in ("text", "binary"):
-            data = bytes.fromhex(word[1:])
-            return data.decode() if type == "text" else data
-        if type == "date":
-            return subjects.EPOCH + timedelta(microseconds=int(word))
-        return {"integer": int, "real": float.fromhex, "boolean": lambda word: word == "1"}[type](word)
-
-
 def plain(value):
     """A value in a form that all consumers share."""
     if isinstance(value, datetime):
@@ -136,7 +92,6 @@ class Matrix(unittest.TestCase):
             cls.addClassCleanup(child.wait)
             cls.addClassCleanup(child.kill)
         cls.subjects = subjects.all_subjects(cls.folder, children)
-        cls.program = CProgram(cls.folder)
 
     def each(self, check):
         """Runs a check for each subject: its table, and the columns and rows that the command prints."""
@@ -164,10 +119,14 @@ class Matrix(unittest.TestCase):
 
         self.each(check)
 
-    def test_c(self):
+    def test_programs(self):
+        both = [programs.in_c(self.folder), programs.in_swift()]
+
         def check(subject, table, columns, rows):
             text = self.stream(subject, table, rows)[1]
-            self.assertEqual(self.program.rows(subject, table, columns, text), self.expected(rows, text))
+            for program in both:
+                with self.subTest(program=program.name):
+                    self.assertEqual(program.rows(subject, table, columns, text), self.expected(rows, text))
 
         self.each(check)
 
@@ -228,6 +187,49 @@ class Matrix(unittest.TestCase):
                 self.assertEqual([[plain(value) for value in row] for row in read], wanted)
 
         self.each(check)
+
+    def test_a_section_is_taken_as_a_table_is(self):
+        """A section had no `arrow`, and consumers took it as a list of objects."""
+
+        def check(subject, table, columns, rows):
+            for section in table.sections:
+                wanted = [row for row in rows if row[0] == section.number]
+                for name, read in CONSUMERS.items():
+                    with self.subTest(consumer=name, section=section.number):
+                        text = self.stream(subject, table, rows)[1]
+                        stream = section.arrow(subject.columns, with_section=True, text=text)
+                        self.assertEqual(same(read(stream)), self.expected(wanted, text))
+                if subject.name == "csv, not UTF-8":
+                    continue
+                shapes = [pyarrow.table(section).shape, pandas.DataFrame.from_arrow(section).shape,
+                          polars.DataFrame(section).shape]  # fmt: skip
+                self.assertEqual(shapes, [(len(wanted), len(table._reader().columns))] * 3)
+                self.assertEqual(duckdb.sql("SELECT count(*) FROM section").fetchall(), [(len(wanted),)])
+
+        self.each(check)
+
+    def test_values_of_numpy_and_pandas(self):
+        """Scalars of numpy were refused, or written as "np.float64(1.5)"."""
+        path = self.folder / "numpy.csv"
+        path.write_text("a,n\nx,1\n")
+        table = tabella.Host(receipts=self.folder / "receipts").open(path, editing=True, options={"types": "infer"})
+        values = [
+            (numpy.int64(5), "5"), (numpy.uint8(200), "200"), (numpy.float64(1.5), "1.5"), (numpy.float32(0.5), "0.5"),
+            (numpy.bool_(True), "true"), (numpy.str_("z"), "z"), (numpy.array(7), "7"), (numpy.longdouble(2.5), "2.5"),
+            (pandas.Timestamp("2024-02-29T12:00:00.5Z"), "2024-02-29T12:00:00.500000Z"),
+            (pyarrow.scalar(3).as_py(), "3"),
+        ]  # fmt: skip
+        for value, text in values:
+            with table.edit() as batch:
+                batch.set(table[0], a=value)
+            self.assertEqual(path.read_text().splitlines()[1], f"{text},1", repr(value))
+        wrong = [numpy.datetime64("2024-02-29"), numpy.datetime64("2024-02-29T00:00:00.000000001"),
+                 numpy.timedelta64(1, "s"), numpy.array([1, 2]), pandas.NaT, pandas.NA]  # fmt: skip
+        for value in wrong:
+            with self.assertRaises(tabella.InvalidArgument, msg=repr(value)):
+                table.edit().set(table[0], a=value)
+        self.assertEqual(table[numpy.int64(0)], table[0])
+        self.assertEqual(polars.DataFrame(table.arrow(first=numpy.int32(0))).height, 1)
 
     def test_text_that_is_not_utf_8(self):
         (subject,) = [each for each in self.subjects if each.name == "csv, not UTF-8"]

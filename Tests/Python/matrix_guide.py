@@ -1,4 +1,4 @@
-"""The sections of docs/python.md that use other packages."""
+"""The sections of the guide that use other packages."""
 
 import os
 import subprocess

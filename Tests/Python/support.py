@@ -52,7 +52,7 @@ def house(folder, id, source, *flags, **manifest):
         [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", *includes, *flags,
          "-o", library, ROOT / source, "-pthread", "-lm"],
         check=True, capture_output=True)  # fmt: skip
-    facts = {"id": id, "version": "1", "contract": "0.1", "library": library.name, "schemes": [id], **manifest}
+    facts = {"id": id, "version": "1", "contract": "0.9", "library": library.name, "schemes": [id], **manifest}
     (own / f"{id}.tabella.json").write_text(json.dumps(facts))
     return own
 

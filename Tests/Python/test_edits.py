@@ -4,10 +4,13 @@ import csv
 import random
 import signal
 import subprocess
+import types
 import unittest
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
+from decimal import Decimal
 
 import tabella
+from tabella import _structs, _values
 from support import PEOPLE, Case
 
 
@@ -78,6 +81,101 @@ class Edits(Case):
         with plain.edit() as batch:
             batch.set(plain[0], a=1.5, b=True, c=moment, d=b"\xc3\xa9", e="\u20ac")
         self.assertEqual(list(plain[0]), ["1.5", "true", "2024-02-29T12:00:00Z", "\u00e9", "\u20ac"])
+
+    def test_values_of_other_types(self):
+        """Dates, decimal numbers and scalars of numpy were no values of cells."""
+
+        class Scalar:
+            """As those of numpy: not a subclass of Python's type."""
+
+            shape, dtype = (), types.SimpleNamespace(kind="x")
+
+            def __init__(self, value, kind="x"):
+                self.value, self.dtype = value, types.SimpleNamespace(kind=kind)
+
+            def item(self):
+                return self.value
+
+        class Loud(float):
+            def __repr__(self):
+                return f"Loud({float(self)})"
+
+        class Index:
+            def __index__(self):
+                return 7
+
+        class Real:
+            def __float__(self):
+                return 0.5
+
+        values = [
+            (date(2024, 2, 29), "2024-02-29"), (Decimal("1.20"), "1.20"), (Decimal("-7"), "-7"), (Scalar(5), "5"),
+            (Scalar(2.5), "2.5"), (Scalar(True), "true"), (Scalar("x"), "x"), (Loud(1.5), "1.5"), (Index(), "7"),
+            (Real(), "0.5"), (bytearray(b"ab"), "ab"), (memoryview(b"cd"), "cd"),
+        ]  # fmt: skip
+        for value, text in values:
+            table = self.edited()
+            with table.edit() as batch:
+                batch.set(table[0], city=value)
+            self.assertIn(f"Ada,{text},1815\n", self.content())
+        wrong = [object(), [1], {}, Scalar(object()), Scalar(1, "M"), Scalar(1, "m"), 1j, datetime(2024, 1, 1)]
+        table = self.edited()
+        for value in wrong:
+            with self.assertRaises(tabella.InvalidArgument, msg=repr(value)):
+                table.edit().set(table[0], city=value)
+        with self.assertRaisesRegex(tabella.InvalidArgument, "has no zone"):
+            table.edit().set(table[0], city=Scalar(1, "M"))
+
+    def test_values_of_typed_columns(self):
+        """Numbers and dates of a foreign table, whose columns are not text."""
+        kinds = {"real": 2.5, "integer": 5, "boolean": True, "date": date(2024, 2, 29)}
+        texts = {}
+        for kind, value in kinds.items():
+            column = tabella.Column(0, "c", kind)
+            made = [_values.value_of(each, column, _structs.Strings()) for each in (value, Decimal(5), None)]
+            texts[kind] = [(each.type, each.integer, each.real) for each in made]
+        seconds = int(datetime(2024, 2, 29, tzinfo=timezone.utc).timestamp())
+        self.assertEqual(texts["real"], [(3, 0, 2.5), (3, 0, 5.0), (0, 0, 0.0)])
+        self.assertEqual(texts["integer"], [(2, 5, 0.0), (2, 5, 0.0), (0, 0, 0.0)])
+        self.assertEqual(texts["boolean"][0], (4, 1, 0.0))
+        self.assertEqual(texts["date"][0], (5, seconds * 10**9, 0.0))
+
+    def test_a_row_of_inferred_types_can_be_written_back(self):
+        """None of an empty cell was a Constraint: "born cannot be missing before other cells"."""
+        table = self.edited("name,born,city\nAda,1815,Rome\nCy,,Rome\n", options={"types": "infer"})
+        self.assertIsNone(table[1]["born"])
+        with table.edit() as batch:
+            batch.set(table[0], table[1])
+            batch.set(table[1], dict(table[0]))
+        self.assertEqual(self.content(), "name,born,city\nCy,,Rome\nAda,1815,Rome\n")
+
+    def test_rows_without_ids_are_named_by_their_paths(self):
+        """A row of `rows(ids=False)` was a Conflict, though nothing had changed."""
+        table = self.edited()
+        rows = list(table.rows(["name"], ids=False))
+        with table.edit() as batch:
+            batch.set(rows[1], city="Ulm")
+            batch.delete(next(table.sections[0].rows(ids=False)))
+        self.assertEqual(self.content(), "name,city,born\nBob,Ulm,1906\nCy,Rome,\nD\u00e9e,,1950\n")
+        with self.assertRaisesRegex(tabella.Conflict, "read it again"):
+            table.edit().set(rows[1], city="x")
+        with self.assertRaises(tabella.Conflict):
+            table.edit().set(next(self.edited().rows(ids=False)), city="x")
+        processes = self.host.open("processes:", editing=True)
+        with self.assertRaisesRegex(tabella.InvalidArgument, "by its id"):
+            processes.edit().delete(next(processes.rows(ids=False)))
+
+    def test_a_table_for_reading_refuses_at_once(self):
+        """The refusal came at the commit, and named TABELLA_EMBED_EDITING."""
+        reading = self.open()
+        for table in (reading, reading.filter("city = Rome")):
+            with self.assertRaisesRegex(tabella.ReadOnly, "people.csv.*open it with editing=True"):
+                table.edit()
+        edited = self.edited()
+        for table in (edited.summarize(), self.host.join([edited, self.edited()]), self.host.log()):
+            with self.assertRaisesRegex(tabella.ReadOnly, "edit the tables of the locations"):
+                table.edit(dry_run=True)
+        self.assertEqual(len(edited.filter("city = Rome").edit()), 0)
 
     def test_wrong_arguments(self):
         table = self.edited()
@@ -159,6 +257,78 @@ class Edits(Case):
             with self.assertRaises(TypeError):
                 call(50_000)
 
+    def test_an_argument_of_a_wrong_type_is_named(self):
+        """Such arguments failed with errors from within: "argument after * must be an iterable, not int"."""
+        table, host = self.edited(), self.host
+        batch = table.edit()
+        calls = [
+            ("row must be a Row, an id, a pair .*, not 0", lambda: batch.set(0, city="x")),
+            ("row must be", lambda: batch.delete(None)),
+            ("row must be", lambda: batch.delete((1, 2, 3))),
+            ("row must be", lambda: batch.move(3.5, (0, 0))),
+            ("cells must be a dictionary", lambda: batch.set((0, 0), "x")),
+            ("cells must be a dictionary", lambda: batch.append(["x"])),
+            ("section must be a Section or its number, not 'North'", lambda: batch.append(section="North")),
+            ("section must be", lambda: batch.append(section=None)),
+            ("at must be a pair", lambda: batch.insert(3, city="x")),
+            ("at must be a pair", lambda: batch.insert("ab", city="x")),
+            ("at must be an integer", lambda: batch.insert_section("x")),
+            ("title must be a str", lambda: batch.insert_section(0, 3)),
+            ("to must be a pair .* or the number of a section", lambda: batch.move((0, 0), "end")),
+            ("to must be", lambda: batch.move((0, 0), None)),
+            ("version must be a str", lambda: table.edit(version=3)),
+            ("a section must be named by its number or its title, not None", lambda: table.sections[None]),
+            ("a section must be named", lambda: table.sections[1.5]),
+            ("a row must be named by a number", lambda: table["name"]),
+            ("a row must be named by a number", lambda: table.sections[0][None]),
+            ("id must be a str", lambda: table.find(3)),
+            ("id must be a str, not None", lambda: table.find(None)),
+            ("path must be a pair", lambda: table.row(3)),
+            ("columns must be a list of names, not 'name'", lambda: table.rows("name")),
+            ("columns must be a list of names", lambda: table.arrow([0])),
+            ("first must be an integer", lambda: table.arrow(first="0")),
+            ("section must be an integer", lambda: table.arrow(section="Rome")),
+            ("a condition must be a str", lambda: table.filter(None)),
+            ("text must be a str", lambda: table.search(3)),
+            ("columns must be a str", lambda: table.sort(None)),
+            ("columns must be a str", lambda: table.section_by(["city"])),
+            ("aggregate must be a str", lambda: table.sections_by(1)),
+            ("by must be a str", lambda: table.summarize(3)),
+            ("compute must be a str", lambda: table.summarize(compute=["rows"])),
+            ("timeout must be a number", lambda: table.follow("1")),
+            ("tables must be a list of tables", lambda: tabella.join(table)),
+            ("tables must be a list of tables", lambda: host.join([table, "x"])),
+            ("tables must be a list of tables", lambda: tabella.join(3)),
+            ("location must be a str, bytes or a path object, not None", lambda: tabella.open(None)),
+            ("location must be", lambda: host.open(3)),
+            ("location must be", lambda: host.log(3)),
+            ("what must be", lambda: host.undo(None)),
+            ("provider must be a str", lambda: host.open("x", provider=3)),
+            ("options must be a dictionary", lambda: host.open("x", options="types=infer")),
+            ("the option types must be a str", lambda: host.open("x", options={"types": None})),
+            ("provider_path must be a list of folders", lambda: tabella.Host(provider_path="/x")),
+            ("a folder of provider_path must be", lambda: tabella.Host(provider_path=[3])),
+            ("worker must be", lambda: tabella.Host(worker=3)),
+            ("receipts must be", lambda: tabella.Host(receipts=3)),
+        ]
+        for message, call in calls:
+            with self.assertRaisesRegex(TypeError, f"^{message}"):
+                call()
+        invalid = [
+            ("first must be at least 0", lambda: table.arrow(first=-1)),
+            ("section must be at least 0", lambda: table.arrow(section=-1)),
+            ("text must be one of", lambda: table.arrow(text=None)),
+            ("isolation must be one of", lambda: tabella.Host(isolation=3)),
+            ("location is empty", lambda: host.open("")),
+            ("location is empty", lambda: host.log("")),
+            ("what is empty", lambda: host.undo("")),
+            ("first must be a number of 64 bits", lambda: table.arrow(first=2**63)),
+        ]
+        for message, call in invalid:
+            with self.assertRaisesRegex(tabella.InvalidArgument, f"^{message}"):
+                call()
+        self.assertEqual(len(batch), 0, "a refused edit stayed in the batch")
+
     def test_conflicts(self):
         table = self.edited()
         version = table.version
@@ -180,11 +350,8 @@ class Edits(Case):
         with self.assertRaisesRegex(tabella.Constraint, "city cannot be missing before other cells"):
             with table.edit() as batch:
                 batch.set(table[1], city=None)
-        reading = self.open()
-        with self.assertRaises(tabella.ReadOnly) as caught:
-            with reading.edit() as batch:
-                batch.delete((0, 0))
-        self.assertIsInstance(caught.exception, tabella.Refused)
+        with self.assertRaises(tabella.Refused):
+            self.open().edit()
         sorted_rows = self.edited().sort("name")
         with self.assertRaises(tabella.Error):
             with sorted_rows.edit() as batch:
@@ -231,6 +398,18 @@ class Receipts(Case):
             self.host.undo(self.file(name="other.csv"))
         with self.assertRaises(tabella.Error):
             self.host.undo("receipt:nonsense")
+
+    def test_undo_takes_the_ids_of_the_log(self):
+        """The log has ids without "receipt:", and `undo` looked for files with such names."""
+        table = self.open(editing=True)
+        with table.edit() as batch:
+            batch.set(table[0], city="Oslo")
+        (row,) = self.host.log()
+        self.assertEqual(f"receipt:{row[0]}", batch.result.receipt)
+        self.host.undo(row[0])
+        self.assertEqual((self.folder / "people.csv").read_text(), PEOPLE)
+        self.host.undo(f"receipt:{self.host.log()[0][0]}")
+        self.assertIn("Oslo", (self.folder / "people.csv").read_text())
 
     def test_undo_of_changed_rows_is_a_conflict(self):
         table = self.open(editing=True)

@@ -1,7 +1,7 @@
-"""Executes the code blocks of docs/python.md.
+"""Executes the code blocks of docs/python.md and docs/python-arrow.md.
 
-Blocks of a section (`## …`) run one after the other in one interpreter, in an empty folder with the sample files. An
-expression whose line is followed by a comment `# → TEXT` must have TEXT as its repr or its str. Blocks that are not
+Blocks of a section of python.md (`## …`), or of the whole other page, run one after the other in one interpreter, in an
+empty folder with the sample files. An expression whose line is followed by a comment `# → TEXT` must have TEXT as its repr or its str. Blocks that are not
 marked as `python` are not executed. Tests/Python/matrix runs the sections that need other packages."""
 
 import ast
@@ -16,16 +16,17 @@ import unittest
 
 import support
 
-PAGE = support.ROOT / "docs/python.md"
+# The pages, with the start of a heading after which a new program begins.
+PAGES = {support.ROOT / "docs/python.md": "## ", support.ROOT / "docs/python-arrow.md": "# "}
 OTHERS = ("pyarrow", "pandas", "polars", "duckdb")
 
 
-def sections():
+def sections(page):
     """Pairs of a heading and its blocks, each with the number of its first line."""
     found, heading, block, start = {}, "", None, 0
-    for number, line in enumerate(PAGE.read_text().splitlines(), 1):
-        if block is None and line.startswith("## "):
-            heading = line[3:]
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if block is None and line.startswith(PAGES[page]):
+            heading = line
         elif block is None and line.startswith("```python"):
             block, start = [], number + 1
         elif block is not None and line.startswith("```"):
@@ -40,33 +41,34 @@ def needs(code):
     return [name for name in OTHERS if re.search(rf"^import {name}|scan_{name}", code, re.MULTILINE)]
 
 
-def run(start, code, names):
+def run(page, start, code, names):
     """Runs a block, and compares values and output with the comments."""
-    tree = ast.parse("\n" * (start - 1) + code, str(PAGE))
+    tree = ast.parse("\n" * (start - 1) + code, str(page))
     lines = [""] * (start - 1) + code.splitlines()
     for statement in tree.body:
         wanted = re.findall(r"# → (.*)$", "\n".join(lines[statement.lineno - 1 : statement.end_lineno]), re.MULTILINE)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             if isinstance(statement, ast.Expr):
-                value = eval(compile(ast.Expression(statement.value), str(PAGE), "eval"), names)
+                value = eval(compile(ast.Expression(statement.value), str(page), "eval"), names)
             else:
-                value = exec(compile(ast.Module([statement], []), str(PAGE), "exec"), names)
+                value = exec(compile(ast.Module([statement], []), str(page), "exec"), names)
         said = " / ".join(printed.getvalue().splitlines())
         if wanted and " / ".join(wanted) not in (repr(value), str(value), said):
-            raise AssertionError(f"{PAGE.name}:{statement.end_lineno}: {value!r} {said!r}, not {wanted!r}")
+            raise AssertionError(f"{page.name}:{statement.end_lineno}: {value!r} {said!r}, not {wanted!r}")
 
 
 def run_all(with_others):
     """Runs the sections that need other packages, or those that need none. Returns the number of blocks."""
     count = 0
-    for blocks in sections().values():
-        if any(needs(code) for _, code in blocks) != with_others:
-            continue
-        names = {"__name__": "guide"}
-        for start, code in blocks:
-            run(start, code, names)
-            count += 1
+    for page in PAGES:
+        for blocks in sections(page).values():
+            if any(needs(code) for _, code in blocks) != with_others:
+                continue
+            names = {"__name__": "guide"}
+            for start, code in blocks:
+                run(page, start, code, names)
+                count += 1
     return count
 
 

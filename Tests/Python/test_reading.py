@@ -1,11 +1,15 @@
 """Reading: columns, rows, sections, shapes, summaries, joins."""
 
+import copy
 import csv
 import io
 import os
+import pathlib
+import pickle
 import random
 import subprocess
 import unittest
+import warnings
 from datetime import datetime, timezone
 
 import support
@@ -58,7 +62,54 @@ class Rows(Case):
 
     def test_text_that_is_not_utf_8_is_bytes(self):
         table = self.open(b"a,b\nx,\xff\xfe\ny\n")
-        self.assertEqual(self.lists(table), [["x", b"\xff\xfe"], ["y", None]])
+        with self.assertWarns(tabella.DataWarning):
+            self.assertEqual(self.lists(table), [["x", b"\xff\xfe"], ["y", None]])
+
+    def test_a_pickled_row_is_plain_data(self):
+        """A row could neither be pickled nor copied: "cannot pickle '_thread.lock' object"."""
+        table = self.open(TYPED, options={"types": "infer"})
+        for row in (table[1], next(table.rows(["price", "on"])), next(table.rows(ids=False)), table.sections[0][2]):
+            for copied in (pickle.loads(pickle.dumps(row)), copy.copy(row), copy.deepcopy(row)):
+                self.assertEqual(copied, row)
+                self.assertEqual((copied.id, copied.path, copied.keys()), (row.id, row.path, row.keys()))
+                self.assertEqual((copied[0], copied[-1], copied.get("nothing")), (row[0], row[-1], None))
+                self.assertEqual(repr(copied), repr(row))
+        self.assertEqual(pickle.loads(pickle.dumps(copied)), row)
+        with self.assertRaisesRegex(KeyError, "there is no column town; the columns are name"):
+            copied["town"]
+        self.assertEqual(table.find(pickle.loads(pickle.dumps(table[1])).id), table[1])
+        for whole in (table, table.sections[0], self.host):
+            with self.assertRaisesRegex(TypeError, "cannot be pickled or copied"):
+                pickle.dumps(whole)
+
+    def test_equal_rows_have_one_hash(self):
+        """A row had no hash, so a set could not remove repeated rows."""
+        table = self.open("a,b\n1,2\n1,2\n2,1\n")
+        rows = list(table)
+        self.assertEqual(rows[0], rows[1])
+        self.assertNotEqual(rows[0].id, rows[1].id)
+        self.assertEqual(len(set(rows)), 2)
+        self.assertEqual({rows[0]: "x"}[pickle.loads(pickle.dumps(rows[1]))], "x")
+        self.assertNotEqual(rows[0], next(self.open("a,c\n1,2\n", "other.csv").rows()))
+
+    def test_warnings_arrive(self):
+        """A file with a quote that is never closed was read without a word."""
+        broken = 'a,b\n1,2\n3,"4\n'
+        table = self.open(broken)
+        self.assertEqual(table.warnings, [])
+        with self.assertWarnsRegex(tabella.DataWarning, "quote") as caught:
+            self.lists(table)
+        self.assertEqual(pathlib.Path(caught.filename).name, "support.py")
+        self.assertEqual(len(table.warnings), 1)
+        self.assertIn("quote", table.warnings[0])
+        self.assertEqual(table.warnings, table.filter("a = 1").warnings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            strict = self.open(broken, "strict.csv")
+            with self.assertRaises(tabella.DataWarning):
+                self.lists(strict)
+            # The warning is reported once, and the rows remain readable.
+            self.assertEqual(self.lists(strict), [["1", "2"], ["3", "4\n"]])
 
     def test_columns_with_one_name(self):
         table = self.open("a,a,b\n1,2,3\n")
@@ -138,6 +189,14 @@ class Sections(Case):
             with self.assertRaises(IndexError):
                 table.sections[number]
 
+    def test_rows_of_a_section(self):
+        """The rows of a section could be iterated, but a section had no `rows` as a table has."""
+        section = self.open().section_by("city").sections["Rome"]
+        self.assertEqual([list(row) for row in section.rows(["born", "name"])], [["1815", "Ada"], ["", "Cy"]])
+        self.assertEqual([row.id for row in section.rows(ids=False)], [None, None])
+        self.assertEqual([row.path for row in section.rows()], [row.path for row in section])
+        self.assertEqual(len(list(self.open().rows(ids=False))), 4)
+
     def test_the_number_of_a_row_counts_through_sections(self):
         chance = random.Random(4)
         rows = [[str(n), chance.choice("abcdefgh")] for n in range(900)]
@@ -183,6 +242,14 @@ class Shapes(Case):
         by_city = self.open().summarize(by="city")
         self.assertEqual({row["city"]: row["rows"] for row in by_city if row["city"]}, {"Bonn": 1, "Rome": 2})
 
+    def test_columns_as_values_and_percentiles(self):
+        table = self.open("team,spent,limit\nA,3,5\nB,7,5\nC,,5\n", "budget.csv")
+        self.assertEqual([row["team"] for row in table.filter("spent > {limit}")], ["B"])
+        self.assertEqual([row["team"] for row in table.filter("spent != {limit}").search("a")], ["A"])
+        self.assertEqual(self.lists(table.summarize(compute="p95 spent, empty *")), [[7, 0, 1, 0]])
+        with self.assertRaisesRegex(tabella.InvalidArgument, "did you mean limit"):
+            table.filter("spent > {limt}")
+
     def test_joins(self):
         tables = [self.open("a,b\n1,2\n", "x.csv"), self.open("b,c\n3,4\n", "y.csv")]
         joined = tabella.join(tables)
@@ -194,6 +261,21 @@ class Shapes(Case):
             tabella.join([tables[0], other])
         with self.assertRaises(tabella.InvalidArgument):
             tabella.join([])
+
+    def test_empty_texts_ask_for_nothing(self):
+        """An empty text was the same as none in `sort`, and an error in `filter`."""
+        table = self.open()
+        views = [table.filter(""), table.filter("", "city = Rome", ""), table.search(""), table.sort(""),
+                 table.section_by(""), table.sections_by(""), table.summarize("", "")]  # fmt: skip
+        self.assertEqual([len(view) for view in views], [4, 2, 4, 4, 4, 4, 1])
+        self.assertEqual(len(self.open(provider="")), 4)
+
+    def test_a_text_that_is_no_number_is_wrong_data(self):
+        """The sum of a column with other text was a StorageError: "reading or writing failed"."""
+        with self.assertRaisesRegex(tabella.WrongData, 'no sum of city: "Rome" is not a number') as caught:
+            self.open().summarize(compute="sum city")
+        self.assertIsInstance(caught.exception, ValueError)
+        self.assertEqual((caught.exception.row, caught.exception.column, caught.exception.code), (0, 1, 102))
 
     def test_columns_on_request(self):
         (self.folder / "tree").mkdir()

@@ -76,7 +76,7 @@ def house(library, folder):
         data = library.spoil(data)
     place.write_bytes(data)
     place.chmod(0o755)
-    manifest = {"id": library.id, "version": "1", "contract": "0.1", "library": library.name,
+    manifest = {"id": library.id, "version": "1", "contract": "0.9", "library": library.name,
                 "schemes": [library.id], **dict(library.manifest)}  # fmt: skip
     (own / f"{library.id}.tabella.json").write_text(json.dumps(manifest))
     return own

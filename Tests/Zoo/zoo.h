@@ -396,7 +396,7 @@ static void zoo_animal(tabella_entry *entry);
 #ifndef ZOO_OWN_ENTRY
 int32_t tabella_provider_entry(tabella_entry *entry) {
   entry->provider_contract = TABELLA_CONTRACT_VERSION;
-  if (entry->contract_version != TABELLA_CONTRACT_VERSION) return TABELLA_NOT_SUPPORTED;
+  if (!TABELLA_CONTRACT_ACCEPTS(entry->contract_version)) return TABELLA_NOT_SUPPORTED;
   zoo_host = entry->host;
   entry->provider.id = tabella_cstring(ZOO_ID);
   entry->provider.version = tabella_cstring("1");

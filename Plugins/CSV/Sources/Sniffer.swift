@@ -112,10 +112,11 @@ struct Sniffer {
         survey.hasStrayQuote =
           survey.hasStrayQuote || isStray(quote, page, records, isWhole: sample.isWhole)
       }
+      // A record at the end of the sample may continue after it.
+      let isCut =
+        !sample.isWhole && (uncommented?.wholeOffset(of: page.end) ?? page.end) == sample.end
       for record in records {
-        // A record at the end of the sample may continue after it.
-        let end = uncommented?.wholeOffset(of: page.end) ?? page.end
-        if end == sample.end, record == page.numbers.last, !sample.isWhole { break }
+        if isCut, record == page.numbers.last { break }
         let count =
           options.splitsAtBlanks
           ? BlankFields.count(page, record) : page.fields(of: record).count

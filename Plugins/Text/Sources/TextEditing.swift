@@ -37,8 +37,17 @@ extension TextSource: RecordEditing {
     return [.init(page.span(of: number).content, line)]
   }
 
+  /// Only lines can be edited: parts follow from the line.
+  func editableColumns() -> [Bool]? {
+    columns.count == 1 ? nil : columns.indices.map { $0 == 0 }
+  }
+
   private func line(of cells: [Int: Cell]) throws(TableError) -> [UInt8]? {
     try check(setting: cells)
+    if let part = cells.keys.filter({ $0 > 0 }).min() {
+      throw TableError(
+        .readOnly, "\(columns[part].name) is a part of the line; set line instead", column: part)
+    }
     switch cells[0] {
     case nil: return nil
     case .text(let line):

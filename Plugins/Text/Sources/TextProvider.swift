@@ -16,6 +16,11 @@ public struct TextProvider: Provider {
       OptionDeclaration(
         "encoding", default: "auto",
         summary: "the encoding of the file: auto, or a name that iconv knows"),
+      OptionDeclaration(
+        "pattern", default: "",
+        summary:
+          "a regular expression; each group with a name, (?<NAME>…), becomes a column of that part of the line"
+      ),
     ] + SaveOptions.declarations
 
   public init() {}
@@ -35,17 +40,24 @@ public struct TextProvider: Provider {
     }
     let opened = try ShownFile.open(request.location)
     let file = opened.growingBytes()
-    if encoding == nil, !(try file.looksLikeText()) { return HexSource(file) }
+    let pattern = try LinePattern(request.options["pattern"] ?? "")
+    if encoding == nil, !(try file.looksLikeText()) {
+      guard pattern == nil else {
+        throw TableError(
+          .invalidArgument, "option pattern works with text, and this file is not text")
+      }
+      return HexSource(file)
+    }
     let sectioning = request.options["sections"].flatMap(Sectioning.init) ?? .none
     let reading = Reading(
       "text",
       [
         sectioning == .none ? nil : "sections \(sectioning.rawValue)",
-        encoding.map { "encoding \($0)" },
+        encoding.map { "encoding \($0)" }, pattern.map { "pattern \($0.text)" },
       ])
     return try TextSource(
       ShownFile(path: request.location, opened, save, reading: reading), file,
-      encoding: encoding, sectioning: sectioning,
+      encoding: encoding, sectioning: sectioning, pattern: pattern,
       headings: HeadingStyle(fileName: request.location))
   }
 }

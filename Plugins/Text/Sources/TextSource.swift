@@ -12,7 +12,9 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   private static let previewLines = (section: 10, around: 3)
   private static let longestPreviewLine = 1000
 
-  let columns = [Column("line")]
+  /// The line, and the parts of the line that the pattern names.
+  let columns: [Column]
+  private var pattern: LinePattern?
   let shownFile: ShownFile
   let encoding: String?
   let sectioning: Sectioning
@@ -25,11 +27,13 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
 
   init(
     _ shownFile: ShownFile, _ file: any ByteSource, encoding: String?, sectioning: Sectioning,
-    headings: HeadingStyle?
+    pattern: LinePattern?, headings: HeadingStyle?
   ) throws(TableError) {
     self.shownFile = shownFile
     self.encoding = encoding
     self.sectioning = sectioning
+    self.pattern = pattern
+    columns = [Column("line")] + (pattern?.columns ?? [])
     self.headings = headings
     text = try LineText(
       file, encoding: encoding, SectionFinder(sectioning, HeadingReader(headings)), cancel)
@@ -199,7 +203,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: next)
       // Lines beyond this size belong to the next batch.
       if next > lines.lowerBound, size + bytes > Int(Int32.max) { break }
-      append(page, numbers, to: builder)
+      append(page, numbers, request.columns, to: builder)
       size += bytes + numbers.count * 8
       next = numbers.upperBound
     }
@@ -208,9 +212,11 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return builder.finish(rowCount: next - lines.lowerBound)
   }
 
-  private func append(_ page: RecordPage, _ numbers: Range<Int>, to builder: BatchBuilder) {
+  private func append(
+    _ page: RecordPage, _ numbers: Range<Int>, _ columns: [Int], to builder: BatchBuilder
+  ) {
     let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: numbers.lowerBound)
-    for column in builder.columns {
+    for (column, number) in zip(builder.columns, columns) where number == 0 {
       column.append(numbers.count, room: bytes) { number, place in
         let line = page.bytes(of: numbers.lowerBound + number)
         memcpy(place, line.baseAddress!, line.count)
@@ -218,6 +224,13 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       }
     }
     if let ids = builder.ids { for number in numbers { ids.append(page.id(of: number)) } }
+    let parts = zip(builder.columns, columns).filter { $0.1 > 0 }
+    guard !parts.isEmpty else { return }
+    for number in numbers {
+      pattern?.withParts(of: page.bytes(of: number), parts.map { $0.1 - 1 }) { index, part in
+        if let part { parts[index].0.append(bytes: part) } else { parts[index].0.appendMissing() }
+      }
+    }
   }
 
   func rows(
@@ -228,7 +241,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
     let lines = try paths.map { path throws(TableError) in try line(at: path) }
     let count = try reader.gather(lines, withOffsets: includesIDs) {
-      page, records throws(TableError) in append(page, records, to: builder)
+      page, records throws(TableError) in append(page, records, numbers, to: builder)
     }
     try file.checkUnchanged()
     if let diagnostic = decoded.diagnostic { diagnosticQueue.add("encoding", diagnostic) }

@@ -18,13 +18,16 @@
  *     same object or the object's release. The caller copies what it wants to keep.
  *   - A function that returns int32_t returns a code: TABELLA_OK (0) or another TABELLA_* code. If
  *     the code is not TABELLA_OK, only the out-parameter `error` may need a release.
- *   - Out-parameters are never null. The caller zeroes them. Pointers in a table are not null,
- *     unless their comment allows it.
+ *   - Out-parameters are never null. The caller zeroes them.
+ *   - TABELLA_REQUIRED marks a function that must be there. TABELLA_OPTIONAL marks a function that may be
+ *     null; its comment says "Optional: without it, …". Hosts refuse a table that lacks a required function,
+ *     and name the function.
  *   - Sections, rows and columns count from 0. A range is [first, first + count).
  *   - Only C crosses the contract: no exceptions, no longjmp, no Swift or C++ objects.
  *
- * Versions: until contract 1.0, the versions of host and provider must be equal. A published
- * struct never grows or changes. A new feature is a new table with a new id.
+ * Versions: contracts 0.9 to 1.x work together. A published struct never grows or changes. A new
+ * feature is a new table with a new id, or a new bit, code or kind. Host and provider know each
+ * other's version (tabella_entry), and neither uses a feature that is newer than the other side.
  */
 #ifndef TABELLA_H
 #define TABELLA_H
@@ -43,6 +46,14 @@
 #define TABELLA_NULLABLE
 #endif
 
+/* The members of function tables. A host in Swift trusts no table, so there every function may be null. */
+#if defined(__swift__)
+#define TABELLA_REQUIRED TABELLA_NULLABLE
+#else
+#define TABELLA_REQUIRED TABELLA_NONNULL
+#endif
+#define TABELLA_OPTIONAL TABELLA_NULLABLE
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -51,8 +62,16 @@ extern "C" {
  * Version
  * --------------------------------------------------------------------------------------------- */
 
-/* Contract 0.1, as (major << 16) | minor. */
-#define TABELLA_CONTRACT_VERSION 0x00000001u
+/* Contract 0.9, as (major << 16) | minor. It is the candidate for contract 1.0. */
+#define TABELLA_CONTRACT_VERSION 0x00000009u
+
+/* The first version that works with this one, and the first later version that does not. */
+#define TABELLA_CONTRACT_OLDEST 0x00000009u
+#define TABELLA_CONTRACT_END 0x00020000u
+
+/* Whether a host or provider of this version works with one that was compiled with this header. */
+#define TABELLA_CONTRACT_ACCEPTS(version) \
+  ((version) >= TABELLA_CONTRACT_OLDEST && (version) < TABELLA_CONTRACT_END)
 
 /* ------------------------------------------------------------------------------------------------
  * Codes. Providers use the values 1 to 99. Hosts treat an unlisted code as TABELLA_INTERNAL.
@@ -234,33 +253,33 @@ typedef struct tabella_batch {
  * can no longer guarantee this (the file changed), it fails with TABELLA_CONFLICT. */
 typedef struct tabella_source_table {
   /* Ends the source and frees it. Called exactly once, last. Batches live on. [serial] */
-  void (*TABELLA_NULLABLE release)(void *TABELLA_NONNULL source);
+  void (*TABELLA_REQUIRED release)(void *TABELLA_NONNULL source);
 
   /* Asks the running call on this source to stop soon and to return TABELLA_CANCELLED. Does nothing
-   * if no call runs. May be null. [any], but not after release. */
-  void (*TABELLA_NULLABLE cancel)(void *TABELLA_NONNULL source);
+   * if no call runs. Optional: without it, no call can be cancelled. [any], but not after release. */
+  void (*TABELLA_OPTIONAL cancel)(void *TABELLA_NONNULL source);
 
   /* Returns the optional table with this id, or null. The table lives as long as the source, and
-   * every call returns the same one. Its functions take this source. May be null: then the source
-   * has no abilities. [serial] */
-  const void *TABELLA_NULLABLE (*TABELLA_NULLABLE ability)(void *TABELLA_NONNULL source,
+   * every call returns the same one. Its functions take this source. Optional: without it, the
+   * source has no abilities. [serial] */
+  const void *TABELLA_NULLABLE (*TABELLA_OPTIONAL ability)(void *TABELLA_NONNULL source,
                                                          tabella_string id);
 
   /* Returns TABELLA_SOURCE_* bits. Hosts ignore unknown bits. [serial] */
-  uint64_t (*TABELLA_NULLABLE flags)(void *TABELLA_NONNULL source);
+  uint64_t (*TABELLA_REQUIRED flags)(void *TABELLA_NONNULL source);
 
   /* The current version: an opaque token of 0 to 1024 printable ASCII bytes (0x21 to 0x7E). Absent or
    * empty: the source has no versions. Equal versions mean the same rows, by id, in the same order;
    * cells may differ. An untouched source keeps its version. A touched source may get a new version
    * with the same rows. An option that changes rows or their order changes the version. All this
    * holds across openings and processes. May be expensive. Borrowed. [serial] */
-  int32_t (*TABELLA_NULLABLE version)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_REQUIRED version)(void *TABELLA_NONNULL source,
                                      tabella_string *TABELLA_NONNULL out,
                                      tabella_error *TABELLA_NONNULL error);
 
   /* The columns: a struct schema ("+s") with one child per column, with its name and type as above.
    * The receiver owns it and calls its release once. [serial] */
-  int32_t (*TABELLA_NULLABLE schema)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_REQUIRED schema)(void *TABELLA_NONNULL source,
                                     struct ArrowSchema *TABELLA_NONNULL out,
                                     tabella_error *TABELLA_NONNULL error);
 
@@ -268,7 +287,7 @@ typedef struct tabella_source_table {
    * know about: the answer is exact, or is at least that number. 0 means "the number known now".
    * INT64_MAX means "the exact number, whatever the cost". No such section: TABELLA_NOT_FOUND.
    * [serial] */
-  int32_t (*TABELLA_NULLABLE row_count)(void *TABELLA_NONNULL source, int64_t section,
+  int32_t (*TABELLA_REQUIRED row_count)(void *TABELLA_NONNULL source, int64_t section,
                                        int64_t at_least, tabella_count *TABELLA_NONNULL out,
                                        tabella_error *TABELLA_NONNULL error);
 
@@ -277,7 +296,7 @@ typedef struct tabella_source_table {
    * them. An empty batch means that the section ends at `first`. `first` beyond the end:
    * TABELLA_NOT_FOUND. An unknown column or a negative number: TABELLA_INVALID_ARGUMENT. The caller
    * owns the batch. [serial] */
-  int32_t (*TABELLA_NULLABLE rows)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_REQUIRED rows)(void *TABELLA_NONNULL source,
                                   const tabella_row_request *TABELLA_NONNULL request,
                                   tabella_batch *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
@@ -300,12 +319,12 @@ typedef struct tabella_source {
 
 typedef struct tabella_sections {
   /* The number of sections. `at_least` has the same meaning as in row_count. [serial] */
-  int32_t (*TABELLA_NULLABLE count)(void *TABELLA_NONNULL source, int64_t at_least,
+  int32_t (*TABELLA_REQUIRED count)(void *TABELLA_NONNULL source, int64_t at_least,
                                    tabella_count *TABELLA_NONNULL out,
                                    tabella_error *TABELLA_NONNULL error);
   /* The header or footer title of a section; absent if it has none. No such section:
    * TABELLA_NOT_FOUND. Borrowed. [serial] */
-  int32_t (*TABELLA_NULLABLE title)(void *TABELLA_NONNULL source, int64_t section, int32_t which,
+  int32_t (*TABELLA_REQUIRED title)(void *TABELLA_NONNULL source, int64_t section, int32_t which,
                                    tabella_string *TABELLA_NONNULL out,
                                    tabella_error *TABELLA_NONNULL error);
 } tabella_sections;
@@ -318,13 +337,13 @@ typedef struct tabella_sections {
 
 typedef struct tabella_section_index {
   /* The titles in order. The array and its strings are borrowed. [serial] */
-  int32_t (*TABELLA_NULLABLE titles)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_REQUIRED titles)(void *TABELLA_NONNULL source,
                                     const tabella_string *TABELLA_NULLABLE *TABELLA_NONNULL out,
                                     int64_t *TABELLA_NONNULL count,
                                     tabella_error *TABELLA_NONNULL error);
   /* The position for title number `title`: an existing row, or an existing section with row -1. No
    * such title: TABELLA_NOT_FOUND. [serial] */
-  int32_t (*TABELLA_NULLABLE path)(void *TABELLA_NONNULL source, int64_t title,
+  int32_t (*TABELLA_REQUIRED path)(void *TABELLA_NONNULL source, int64_t title,
                                   tabella_index_path *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
 } tabella_section_index;
@@ -340,7 +359,7 @@ typedef struct tabella_section_index {
  * with exactly the same bytes may get the same id. */
 typedef struct tabella_identity {
   /* The current position of the row with this id. TABELLA_NOT_FOUND if the row is gone. [serial] */
-  int32_t (*TABELLA_NULLABLE find)(void *TABELLA_NONNULL source, tabella_string id,
+  int32_t (*TABELLA_REQUIRED find)(void *TABELLA_NONNULL source, tabella_string id,
                                   tabella_index_path *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
 } tabella_identity;
@@ -366,7 +385,7 @@ typedef struct tabella_gathering {
   /* The rows at these paths, in this order: at least one row unless path_count is 0. The source may
    * stop early (large rows); the caller then continues after them. No row at a path:
    * TABELLA_NOT_FOUND. In all else like `rows` of the source. The caller owns the batch. [serial] */
-  int32_t (*TABELLA_NULLABLE rows)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_REQUIRED rows)(void *TABELLA_NONNULL source,
                                   const tabella_gather_request *TABELLA_NONNULL request,
                                   tabella_batch *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
@@ -419,7 +438,7 @@ typedef void (*tabella_notify)(void *TABELLA_NULLABLE context);
 typedef struct tabella_changes_table {
   /* Sets the listener of a source, or removes it if `notify` is null. A source has at most one
    * listener. Once a removal returns, no call of the old listener runs or follows. [serial] */
-  int32_t (*TABELLA_NULLABLE listen)(void *TABELLA_NONNULL source, tabella_notify TABELLA_NULLABLE notify,
+  int32_t (*TABELLA_REQUIRED listen)(void *TABELLA_NONNULL source, tabella_notify TABELLA_NULLABLE notify,
                                     void *TABELLA_NULLABLE context,
                                     tabella_error *TABELLA_NONNULL error);
   /* Looks at the data now, with or without a listener, moves the source to the newest version and
@@ -427,7 +446,7 @@ typedef struct tabella_changes_table {
    * Changes of rows behind an at-least count that nobody has read may be left out. After an error the
    * source has its old version, and the host may pull again. TABELLA_NOT_FOUND: the data is gone. The
    * caller releases `out`. [serial] */
-  int32_t (*TABELLA_NULLABLE pull)(void *TABELLA_NONNULL source, tabella_changes *TABELLA_NONNULL out,
+  int32_t (*TABELLA_REQUIRED pull)(void *TABELLA_NONNULL source, tabella_changes *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
 } tabella_changes_table;
 
@@ -532,12 +551,12 @@ typedef struct tabella_edit_result {
 typedef struct tabella_editing {
   /* Fills `out`, an array of `count` bytes, with the TABELLA_ROW_* bits of these rows. No such row:
    * TABELLA_NOT_FOUND. [serial] */
-  int32_t (*TABELLA_NULLABLE editable)(void *TABELLA_NONNULL source, int64_t section, int64_t first,
+  int32_t (*TABELLA_REQUIRED editable)(void *TABELLA_NONNULL source, int64_t section, int64_t first,
                                       int64_t count, uint8_t *TABELLA_NONNULL out,
                                       tabella_error *TABELLA_NONNULL error);
-  /* Fills `out`, an array with one byte per column: 1 if cells of the column may be set, else 0. May
-   * be null: then all columns may be set. [serial] */
-  int32_t (*TABELLA_NULLABLE editable_columns)(void *TABELLA_NONNULL source,
+  /* Fills `out`, an array with one byte per column: 1 if cells of the column may be set, else 0.
+   * Optional: without it, all columns may be set. [serial] */
+  int32_t (*TABELLA_OPTIONAL editable_columns)(void *TABELLA_NONNULL source,
                                               uint8_t *TABELLA_NONNULL out,
                                               tabella_error *TABELLA_NONNULL error);
   /* Applies the edits and moves the source to the new version. Any code except TABELLA_OK means that
@@ -547,7 +566,7 @@ typedef struct tabella_editing {
    * `editable`, `movable` and `target` forbid, whether the host has called them or not. If the commit
    * changes the columns, the changes have TABELLA_CHANGES_RELOAD. The caller releases `out`.
    * [serial] */
-  int32_t (*TABELLA_NULLABLE commit)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_REQUIRED commit)(void *TABELLA_NONNULL source,
                                     const tabella_edit_batch *TABELLA_NONNULL batch,
                                     tabella_edit_result *TABELLA_NONNULL out,
                                     tabella_error *TABELLA_NONNULL error);
@@ -570,12 +589,12 @@ typedef struct tabella_editing {
 typedef struct tabella_section_editing {
   /* Fills `out`, an array of `count` bytes, with the TABELLA_SECTION_*ABLE bits of these sections. No
    * such section: TABELLA_NOT_FOUND. [serial] */
-  int32_t (*TABELLA_NULLABLE editable)(void *TABELLA_NONNULL source, int64_t first, int64_t count,
+  int32_t (*TABELLA_REQUIRED editable)(void *TABELLA_NONNULL source, int64_t first, int64_t count,
                                       uint8_t *TABELLA_NONNULL out,
                                       tabella_error *TABELLA_NONNULL error);
-  /* Sets `out` to 1 if sections can be inserted at any position, else to 0. May be null: then no
+  /* Sets `out` to 1 if sections can be inserted at any position, else to 0. Optional: without it, no
    * section can be inserted. [serial] */
-  int32_t (*TABELLA_NULLABLE insertable)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_OPTIONAL insertable)(void *TABELLA_NONNULL source,
                                         int32_t *TABELLA_NONNULL out,
                                         tabella_error *TABELLA_NONNULL error);
 } tabella_section_editing;
@@ -589,13 +608,13 @@ typedef struct tabella_section_editing {
 typedef struct tabella_moving {
   /* Fills `out`, an array of `count` bytes: 1 if the row may be moved, else 0 (UIKit's canMoveRowAt).
    * No such row: TABELLA_NOT_FOUND. [serial] */
-  int32_t (*TABELLA_NULLABLE movable)(void *TABELLA_NONNULL source, int64_t section, int64_t first,
+  int32_t (*TABELLA_REQUIRED movable)(void *TABELLA_NONNULL source, int64_t section, int64_t first,
                                      int64_t count, uint8_t *TABELLA_NONNULL out,
                                      tabella_error *TABELLA_NONNULL error);
   /* The final position of a row that is moved to `proposed` (UIKit's targetIndexPathForMove). Both
-   * count after the move. TABELLA_CONSTRAINT with a reason is a veto. May be null: then every row
-   * ends at the proposed position. [serial] */
-  int32_t (*TABELLA_NULLABLE target)(void *TABELLA_NONNULL source, tabella_index_path from,
+   * count after the move. TABELLA_CONSTRAINT with a reason is a veto. Optional: without it, every
+   * row ends at the proposed position. [serial] */
+  int32_t (*TABELLA_OPTIONAL target)(void *TABELLA_NONNULL source, tabella_index_path from,
                                     tabella_index_path proposed,
                                     tabella_index_path *TABELLA_NONNULL out,
                                     tabella_error *TABELLA_NONNULL error);
@@ -617,7 +636,7 @@ typedef struct tabella_undo {
    * rest. The outcome ignores effects that TABELLA_OUTCOME_FINAL marked: the host keeps these marks
    * with the receipt and reports that they remain. TABELLA_OUTCOME_FINAL has no meaning in this
    * outcome. The caller releases `out`. [serial] */
-  int32_t (*TABELLA_NULLABLE undo)(void *TABELLA_NONNULL source, tabella_string receipt,
+  int32_t (*TABELLA_REQUIRED undo)(void *TABELLA_NONNULL source, tabella_string receipt,
                                   uint32_t flags, tabella_edit_result *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
 } tabella_undo;
@@ -664,14 +683,14 @@ typedef struct tabella_element {
 
 typedef struct tabella_supplementary {
   /* The kinds of elements that this source may have. The array and its strings are borrowed. [serial] */
-  int32_t (*TABELLA_NULLABLE kinds)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_REQUIRED kinds)(void *TABELLA_NONNULL source,
                                    const tabella_string *TABELLA_NULLABLE *TABELLA_NONNULL out,
                                    int64_t *TABELLA_NONNULL count,
                                    tabella_error *TABELLA_NONNULL error);
   /* The element of a kind for a row, or for a section if path.row is -1. TABELLA_ELEMENT_NONE if there
    * is none, or if the kind is unknown. TABELLA_CONFLICT if the object that the row stands for has
    * changed or is gone. The caller owns `out`. [serial] */
-  int32_t (*TABELLA_NULLABLE element)(void *TABELLA_NONNULL source, tabella_string kind,
+  int32_t (*TABELLA_REQUIRED element)(void *TABELLA_NONNULL source, tabella_string kind,
                                      tabella_index_path path, tabella_element *TABELLA_NONNULL out,
                                      tabella_error *TABELLA_NONNULL error);
 } tabella_supplementary;
@@ -685,7 +704,7 @@ typedef struct tabella_supplementary {
 typedef struct tabella_accessories {
   /* The location that the row leads to: any bytes without NUL; absent if it leads nowhere.
    * Borrowed. [serial] */
-  int32_t (*TABELLA_NULLABLE location)(void *TABELLA_NONNULL source, tabella_index_path path,
+  int32_t (*TABELLA_REQUIRED location)(void *TABELLA_NONNULL source, tabella_index_path path,
                                       tabella_string *TABELLA_NONNULL out,
                                       tabella_error *TABELLA_NONNULL error);
 } tabella_accessories;
@@ -699,9 +718,9 @@ typedef struct tabella_accessories {
 typedef struct tabella_display {
   /* These rows are about to be shown. One did_end_displaying with the same range follows each notice,
    * before the release of the source. [serial] */
-  void (*TABELLA_NULLABLE will_display)(void *TABELLA_NONNULL source, int64_t section,
+  void (*TABELLA_REQUIRED will_display)(void *TABELLA_NONNULL source, int64_t section,
                                        int64_t first, int64_t count);
-  void (*TABELLA_NULLABLE did_end_displaying)(void *TABELLA_NONNULL source, int64_t section,
+  void (*TABELLA_REQUIRED did_end_displaying)(void *TABELLA_NONNULL source, int64_t section,
                                              int64_t first, int64_t count);
 } tabella_display;
 
@@ -709,9 +728,9 @@ typedef struct tabella_display {
 
 typedef struct tabella_prefetching {
   /* The host will probably request these rows soon. This is advice. Must return quickly. [serial] */
-  void (*TABELLA_NULLABLE prefetch)(void *TABELLA_NONNULL source, int64_t section, int64_t first,
+  void (*TABELLA_REQUIRED prefetch)(void *TABELLA_NONNULL source, int64_t section, int64_t first,
                                    int64_t count);
-  void (*TABELLA_NULLABLE cancel_prefetch)(void *TABELLA_NONNULL source, int64_t section,
+  void (*TABELLA_REQUIRED cancel_prefetch)(void *TABELLA_NONNULL source, int64_t section,
                                           int64_t first, int64_t count);
 } tabella_prefetching;
 
@@ -733,7 +752,7 @@ typedef struct tabella_diagnostic {
 typedef struct tabella_diagnostics {
   /* Takes the oldest remaining remark: fills `out` and returns 1, or returns 0 if there is none.
    * [serial] */
-  int32_t (*TABELLA_NULLABLE next)(void *TABELLA_NONNULL source,
+  int32_t (*TABELLA_REQUIRED next)(void *TABELLA_NONNULL source,
                                   tabella_diagnostic *TABELLA_NONNULL out);
 } tabella_diagnostics;
 
@@ -752,6 +771,8 @@ typedef struct tabella_open_request {
   tabella_string scheme;   /* Absent for a path. */
   const tabella_option_value *TABELLA_NULLABLE options;
   int64_t option_count;
+  uint32_t flags;    /* zero: no bit is defined yet */
+  uint32_t reserved; /* zero */
 } tabella_open_request;
 
 /* A provider. It lives until the process ends and is never released. */
@@ -759,11 +780,12 @@ typedef struct tabella_provider {
   void *TABELLA_NULLABLE provider;
   tabella_string id;      /* Printable ASCII, equal to the manifest's. Lives with the provider. */
   tabella_string version; /* The provider's own version, for people. Lives with the provider. */
-  /* Returns an optional table of the provider (tabella.options/1), or null. May be null. [serial] */
-  const void *TABELLA_NULLABLE (*TABELLA_NULLABLE ability)(void *TABELLA_NULLABLE provider,
+  /* Returns an optional table of the provider (tabella.options/1), or null. Optional: without it, the
+   * provider has no such table. [serial] */
+  const void *TABELLA_NULLABLE (*TABELLA_OPTIONAL ability)(void *TABELLA_NULLABLE provider,
                                                          tabella_string id);
   /* Opens a location. The caller owns the source and releases it. [serial] */
-  int32_t (*TABELLA_NULLABLE open)(void *TABELLA_NULLABLE provider,
+  int32_t (*TABELLA_REQUIRED open)(void *TABELLA_NULLABLE provider,
                                   const tabella_open_request *TABELLA_NONNULL request,
                                   tabella_source *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
@@ -787,7 +809,7 @@ typedef struct tabella_option {
 
 typedef struct tabella_options {
   /* The options. The array lives with the provider. [serial] */
-  const tabella_option *TABELLA_NULLABLE (*TABELLA_NULLABLE declared)(
+  const tabella_option *TABELLA_NULLABLE (*TABELLA_REQUIRED declared)(
       void *TABELLA_NULLABLE provider, int64_t *TABELLA_NONNULL count);
 } tabella_options;
 
@@ -799,16 +821,18 @@ typedef struct tabella_options {
 /* The services of a host for a provider. They live until the process ends. */
 typedef struct tabella_host {
   void *TABELLA_NULLABLE host;
-  /* Writes a line to the host's log. May be null. [any] */
-  void (*TABELLA_NULLABLE log)(void *TABELLA_NULLABLE host, int32_t severity,
+  /* Writes a line to the host's log. Optional: without it, the host has no log. [any] */
+  void (*TABELLA_OPTIONAL log)(void *TABELLA_NULLABLE host, int32_t severity,
                               tabella_string message);
-  /* Returns an optional table of the host, or null. May be null. No table is defined yet. [any] */
-  const void *TABELLA_NULLABLE (*TABELLA_NULLABLE ability)(void *TABELLA_NULLABLE host,
+  /* Returns an optional table of the host, or null. No table is defined yet. Optional: without it, the
+   * host has no such table. [any] */
+  const void *TABELLA_NULLABLE (*TABELLA_OPTIONAL ability)(void *TABELLA_NULLABLE host,
                                                          tabella_string id);
 } tabella_host;
 
 /* The first exchange between host and provider. The first two fields are the same in every version
- * of the contract, past and future. A provider compares the versions before it reads other fields. */
+ * of the contract, past and future. A provider checks the host's version before it reads other fields:
+ * `if (!TABELLA_CONTRACT_ACCEPTS(entry->contract_version)) return TABELLA_NOT_SUPPORTED;` */
 typedef struct tabella_entry {
   uint32_t contract_version;  /* In: the host's version. */
   uint32_t provider_contract; /* Out: the version that the provider was compiled with. Always set. */
@@ -818,8 +842,8 @@ typedef struct tabella_entry {
 } tabella_entry;
 
 /* The only symbol that a provider library exports. A process calls it once for each of its hosts. It
- * performs no I/O and starts no threads. If the versions differ, it sets provider_contract and
- * returns TABELLA_NOT_SUPPORTED. [serial] */
+ * performs no I/O and starts no threads. It always sets provider_contract. If it does not accept the
+ * host's version, it does nothing else and returns TABELLA_NOT_SUPPORTED. [serial] */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif

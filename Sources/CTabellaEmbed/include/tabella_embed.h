@@ -7,7 +7,8 @@
  *
  * Rules for all functions
  *   - Strings, codes, errors and ownership follow tabella.h. An argument of type tabella_string is
- *     borrowed during the call.
+ *     borrowed during the call. If an argument or a member may be absent, an empty string is the same as
+ *     an absent one, also in a list of filters.
  *   - A function that returns int32_t returns a code: TABELLA_OK (0) or another TABELLA_* code. If the
  *     code is not TABELLA_OK, the out-parameters are null or empty, and `error` tells more. The caller
  *     zeroes `error` before the call, and calls error->release afterwards if it is set. The other
@@ -67,6 +68,9 @@ struct ArrowArrayStream {
 /* No provider opens the location, or its library or tabella-worker is missing. A code like those of
  * tabella.h, and returned only by functions of this header. */
 #define TABELLA_EMBED_NO_PROVIDER 101
+/* The data has a value that the call cannot use, such as other text in a column that is summed. The
+ * error has the row and the column. Returned only by functions of this header. */
+#define TABELLA_EMBED_WRONG_DATA 102
 
 /* A host: it knows the providers and opens locations. */
 typedef struct tabella_embed_host tabella_embed_host;
@@ -171,8 +175,11 @@ TABELLA_EMBED_EXPORT int32_t tabella_embed_summarize(
 /* Releases a table. Null is allowed. */
 TABELLA_EMBED_EXPORT void tabella_embed_table_release(tabella_embed_table *TABELLA_NULLABLE table);
 
-/* Asks the running call on a table to stop soon and to return TABELLA_CANCELLED. Does nothing if no
- * call runs. Any thread may call it, and it does not wait. */
+/* Cancels the calls on a table that run or wait at this moment: they stop soon and return
+ * TABELLA_CANCELLED. Streams of the table that were started before end at their next get_next with
+ * ECANCELED. Later calls and streams run, as do calls on other tables. Any thread may call it, and it
+ * does not wait. A call that is about to end completes, and a call that starts at the same moment can
+ * miss the cancellation: to be sure, repeat it until the call returns. */
 TABELLA_EMBED_EXPORT void tabella_embed_cancel(tabella_embed_table *TABELLA_NONNULL table);
 
 /* The id of the table's provider: "joined", "summary" and "tabella" for tables that have none. It
@@ -197,7 +204,8 @@ TABELLA_EMBED_EXPORT int32_t tabella_embed_source(tabella_embed_table *TABELLA_N
 #define TABELLA_EMBED_TEXT_AS_BINARY 2u
 /* The first columns are `section`, the number of the section (int64), and `section title` (text). */
 #define TABELLA_EMBED_WITH_SECTION 4u
-/* The last column is `id`, the id of the row (text). */
+/* The last column is `id`, the id of the row (text). Tables whose rows have no ids, such as summaries
+ * and those of tabella_embed_log and tabella_embed_providers: TABELLA_NOT_SUPPORTED. */
 #define TABELLA_EMBED_WITH_ID 8u
 
 /* A null request means all rows and all columns but those on request. Zero in `section` and `count`
@@ -206,7 +214,7 @@ typedef struct tabella_embed_stream_request {
   const int64_t *TABELLA_NULLABLE columns; /* Column numbers, none twice. Null: all but those on request. */
   int64_t column_count;
   int64_t section;        /* The only section; -1: all sections. */
-  int64_t first;          /* The first row, counted through these sections. */
+  int64_t first;          /* The first row, counted through these sections; beyond the end: no rows. */
   int64_t count;          /* The maximum number of rows; -1: all. */
   int64_t rows_per_batch; /* 1 to 65536; 0: 65536. Batches of large rows are shorter. */
   uint32_t flags;         /* TABELLA_EMBED_UTF8_VIEW and so on */
@@ -243,7 +251,8 @@ TABELLA_EMBED_EXPORT int32_t tabella_embed_commit(tabella_embed_table *TABELLA_N
                                                   tabella_embed_edit *TABELLA_NONNULL out,
                                                   tabella_error *TABELLA_NONNULL error);
 
-/* Undoes an edit. `location` is a location whose newest edit is undone, or "receipt:ID" for one edit.
+/* Undoes an edit. `location` is a location whose newest edit is undone, or for one edit "receipt:ID", or
+ * ID as tabella_embed_log has it. A file of such a name is "./ID".
  * `flags` may be TABELLA_EDITS_DRY_RUN. No edit to undo: TABELLA_NOT_FOUND. */
 TABELLA_EMBED_EXPORT int32_t tabella_embed_undo(tabella_embed_host *TABELLA_NONNULL host,
                                                 tabella_string location, uint32_t flags,
@@ -267,7 +276,8 @@ TABELLA_EMBED_EXPORT int32_t tabella_embed_follow(
     tabella_embed_follower *TABELLA_NULLABLE *TABELLA_NONNULL out, tabella_error *TABELLA_NONNULL error);
 
 /* Moves the table to its newest version and returns all changes since the last pull. The list is
- * complete: it never has TABELLA_CHANGES_RELOAD. The caller releases `out`. */
+ * complete: it never has TABELLA_CHANGES_RELOAD. Ids tell rows apart, so if an edit changes the ids of
+ * later rows, as in a file, each of them is a TABELLA_CHANGE_RELOAD. The caller releases `out`. */
 TABELLA_EMBED_EXPORT int32_t tabella_embed_pull(tabella_embed_follower *TABELLA_NONNULL follower,
                                                 tabella_changes *TABELLA_NONNULL out,
                                                 tabella_error *TABELLA_NONNULL error);

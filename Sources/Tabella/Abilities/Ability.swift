@@ -89,7 +89,7 @@ public struct AbilitySet: OptionSet, Hashable, Sendable {
   /// Whether the ability is in the set.
   public func contains(_ ability: Ability) -> Bool { rawValue & 1 << ability.rawValue != 0 }
 
-  /// The abilities, in the order of ``Ability/allCases``.
+  /// The abilities, in the order of `Ability.allCases`.
   public var abilities: [Ability] { Ability.allCases.filter { contains($0) } }
 
   /// The names of the abilities, in the same order.

@@ -2,7 +2,8 @@
 public protocol TableEditing: AnyObject {
   /// Returns, for each row of a range, whether the row can be edited and its editing style.
   ///
-  /// UIKit's `canEditRowAt` and `editingStyleForRowAt`.
+  /// The default is UIKit's: every row can be edited, and its style is delete. UIKit's `canEditRowAt` and
+  /// `editingStyleForRowAt`.
   func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
     -> [RowEditability]
 
@@ -20,6 +21,16 @@ public protocol TableEditing: AnyObject {
 extension TableEditing {
   /// Returns nil: all columns can be set.
   public func editableColumns() throws(TableError) -> [Bool]? { nil }
+}
+
+extension TableEditing where Self: TableDataSource {
+  /// Returns that every row can be edited and deleted.
+  public func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
+    -> [RowEditability]
+  {
+    try check(rows: rows, inSection: section)
+    return rows.map { _ in [.editable, .delete] }
+  }
 }
 
 extension TableDataSource {

@@ -2,7 +2,7 @@
 ///
 /// The corresponding C table is `tabella_moving`.
 public protocol TableMoving: AnyObject {
-  /// Returns, for each row of a range, whether the row can be moved; UIKit's `canMoveRowAt`.
+  /// Returns, for each row of a range, whether the row can be moved; UIKit's `canMoveRowAt`. By default, every row can.
   func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError) -> [Bool]
 
   /// Returns the path at which a moved row would arrive, counted after the move. The default is the proposed path.
@@ -17,6 +17,16 @@ extension TableMoving {
   public func target(
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath { proposed }
+}
+
+extension TableMoving where Self: TableDataSource {
+  /// Returns that every row can be moved.
+  public func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
+    -> [Bool]
+  {
+    try check(rows: rows, inSection: section)
+    return rows.map { _ in true }
+  }
 }
 
 // The checks of an untrusted source's answers.

@@ -1,7 +1,7 @@
 /// Computes aggregates of groups of rows from batches, in one pass.
 ///
-/// Its memory depends on the number of groups. In addition, a median stores the numbers of all rows, and `distinct` stores
-/// the different values.
+/// Its memory depends on the number of groups. In addition, medians and percentiles store the numbers of all rows, and
+/// `distinct` stores the different values.
 struct Aggregator {
   /// The columns to read, without repetition.
   let columns: [Int]
@@ -46,8 +46,8 @@ struct Aggregator {
 
   /// Adds rows. `groups` holds the number of the group of each row, below the number of groups that there is room for.
   ///
-  /// `cells` holds the columns of ``columns``. Throws ``TableError`` with `.io` for text that should be a number; its row
-  /// is the row in the batch.
+  /// `cells` holds the columns of ``columns``. Throws ``TableError`` with `.wrongData` for text that should be a number;
+  /// its row is the row in the batch.
   mutating func append(
     _ cells: [ColumnBatch], groups: UnsafeBufferPointer<UInt32>
   ) throws(TableError) {
@@ -90,6 +90,7 @@ private struct ColumnState {
   private var numbers: [[ExactNumber]] = []
   private var reals: [[Double]] = []
   private var distinct: [Int] = []
+  private var empties: [Int] = []
   private var least: [Extreme?] = []
   private var greatest: [Extreme?] = []
   private var firsts: [Cell] = []
@@ -104,10 +105,12 @@ private struct ColumnState {
     self.number = number
     self.functions = functions
     isReal = column.type == .real
+    hasMedian = functions.contains { $0.isOfOrderedNumbers }
   }
 
   private var hasSum: Bool { functions.contains(.sum) || functions.contains(.mean) }
-  private var hasMedian: Bool { functions.contains(.median) }
+  /// Whether the numbers are stored.
+  private let hasMedian: Bool
   private var hasExtreme: Bool { functions.contains(.min) || functions.contains(.max) }
 
   mutating func makeRoom(forGroups count: Int) {
@@ -120,6 +123,7 @@ private struct ColumnState {
     grow(&numbers, hasMedian && !isReal, [])
     grow(&reals, hasMedian && isReal, [])
     grow(&distinct, functions.contains(.distinct), 0)
+    grow(&empties, functions.contains(.empty), 0)
     grow(&least, functions.contains(.min), nil)
     grow(&greatest, functions.contains(.max), nil)
     grow(&firsts, functions.contains(.first), .missing)
@@ -133,6 +137,9 @@ private struct ColumnState {
       if isReal { addReals(cells, groups) } else { try addNumbers(cells, groups) }
     }
     if functions.contains(.distinct) { addDistinct(cells, groups) }
+    if functions.contains(.empty) {
+      for row in 0..<cells.count where !counts(cells, row) { empties[Int(groups[row])] += 1 }
+    }
     if hasExtreme { addExtremes(cells, groups) }
     if functions.contains(.first) {
       for row in 0..<cells.count where firsts[Int(groups[row])] == .missing && counts(cells, row) {
@@ -191,7 +198,9 @@ private struct ColumnState {
 
   /// The error for text that is no number.
   private func wrong(_ cells: ColumnBatch, _ row: Int) -> TableError {
-    let function = Aggregate.Function.allCases.first { functions.contains($0) && $0.needsNumbers }
+    let function =
+      Aggregate.Function.named.first { functions.contains($0) && $0.needsNumbers }
+      ?? functions.first { $0.needsNumbers }
     let text = cells.withBytes(at: row) { bytes in
       String(decoding: bytes.prefix(80), as: UTF8.self) + (bytes.count > 80 ? "…" : "")
     }
@@ -205,7 +214,8 @@ private struct ColumnState {
       : "is not a number"
         + (isOther ? "; it has a decimal \(hasComma ? "point" : "comma")" : "")
     return TableError(
-      .io, "no \(function?.rawValue ?? "") of \(column.name): \"\(text)\" \(reason)", row: row,
+      .wrongData, "no \(function?.rawValue ?? "") of \(column.name): \"\(text)\" \(reason)",
+      row: row,
       column: number)
   }
 
@@ -255,13 +265,16 @@ private struct ColumnState {
     case .distinct:
       return AggregateColumn(
         column: Column(name, .integer), cells: groups.map { .integer(Int64(distinct[$0])) })
+    case .empty:
+      return AggregateColumn(
+        column: Column(name, .integer), cells: groups.map { .integer(Int64(empties[$0])) })
     case .min:
       return AggregateColumn(column: own, cells: groups.map { least[$0]?.cell ?? .missing })
     case .max:
       return AggregateColumn(column: own, cells: groups.map { greatest[$0]?.cell ?? .missing })
     case .first: return AggregateColumn(column: own, cells: groups.map { firsts[$0] })
     case .last: return AggregateColumn(column: own, cells: groups.map { lasts[$0] })
-    case .sum, .mean, .median:
+    case .sum, .mean, .median, .percentile:
       if isReal {
         return AggregateColumn(
           column: own,
@@ -280,8 +293,17 @@ private struct ColumnState {
       let (low, high) = (sorted[(sorted.count - 1) / 2], sorted[sorted.count / 2])
       // Halving first avoids an overflow.
       return low == high ? low : low / 2 + high / 2
+    case .percentile(let percent):
+      return reals[group].sorted { $0.orderedBits < $1.orderedBits }[
+        rank(percent, of: counts[group])]
     default: return realSums[group].value
     }
+  }
+
+  /// The index of a percentile among the numbers in their order.
+  private func rank(_ percent: Int, of count: Int) -> Int {
+    // The count is below 2^53, so the product does not overflow.
+    (percent * count + 99) / 100 - 1
   }
 
   private func exact(_ function: Aggregate.Function, ofGroup group: Int) -> ExactDecimal {
@@ -289,9 +311,13 @@ private struct ColumnState {
     case .mean:
       return sums[group].value.divided(
         by: counts[group], significant: Aggregate.significantDigits)
+    case .percentile(let percent):
+      return ExactNumber.inOrder(numbers[group])(rank(percent, of: counts[group])).decimal
     case .median:
-      let (low, high) = ExactNumber.middle(of: numbers[group])
-      guard let high else { return low.decimal }
+      let ordered = ExactNumber.inOrder(numbers[group])
+      let (count, low) = (counts[group], ordered((counts[group] - 1) / 2))
+      guard count % 2 == 0 else { return low.decimal }
+      let high = ordered(count / 2)
       var sum = ExactSum()
       sum.add(low)
       sum.add(high)
@@ -322,13 +348,9 @@ extension AggregateColumn {
 }
 
 extension ExactNumber {
-  /// The middle one of some numbers in their order, or both if there are two. There is at least one number.
+  /// The numbers in their order, by index.
   /// - Complexity: O(n log n)
-  fileprivate static func middle(of numbers: [ExactNumber]) -> (ExactNumber, ExactNumber?) {
-    func pick<T>(_ sorted: [T], _ number: (T) -> ExactNumber) -> (ExactNumber, ExactNumber?) {
-      let low = number(sorted[(sorted.count - 1) / 2])
-      return (low, sorted.count % 2 == 0 ? number(sorted[sorted.count / 2]) : nil)
-    }
+  fileprivate static func inOrder(_ numbers: [ExactNumber]) -> (Int) -> ExactNumber {
     // Numbers with the same number of decimals are in the order of their integers.
     var mantissas: [Int64] = []
     mantissas.reserveCapacity(numbers.count)
@@ -339,9 +361,11 @@ extension ExactNumber {
       mantissas.append(mantissa)
     }
     if mantissas.count == numbers.count {
-      return pick(mantissas.sorted()) { .small($0, scale: common ?? 0) }
+      mantissas.sort()
+      return { .small(mantissas[$0], scale: common ?? 0) }
     }
-    return pick(numbers.sorted { compare($0, $1) < 0 }) { $0 }
+    let sorted = numbers.sorted { compare($0, $1) < 0 }
+    return { sorted[$0] }
   }
 }
 

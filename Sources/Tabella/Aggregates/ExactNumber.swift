@@ -56,8 +56,10 @@ enum ExactNumber {
     var digits: [UInt8] = []
     var (isNegative, isFraction, scale) = (false, false, 0)
     var exponent: (value: Int, isNegative: Bool)?
+    let hasGroups = text.hasGroupedDigits
     for byte in text {
       switch byte {
+      case UInt8(ascii: ".") where hasGroups: break
       case 48...57:
         if let (value, isNegative) = exponent {
           exponent = (min(value * 10 + Int(byte - 48), 1 << 32), isNegative)

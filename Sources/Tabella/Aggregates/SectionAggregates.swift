@@ -14,8 +14,8 @@ extension TableDataSource {
   /// Computes aggregates of each section and of all rows. Reads the columns that they need once, to their end.
   ///
   /// `flag` cancels the call from any thread. `onProgress` receives the number of rows read so far. Throws
-  /// ``TableError`` with `.invalidArgument` for a column that does not exist or has no such aggregate, with `.io` for text
-  /// that should be a number, and with `.cancelled`.
+  /// ``TableError`` with `.invalidArgument` for a column that does not exist or has no such aggregate, with `.wrongData`
+  /// for text that should be a number, and with `.cancelled`.
   public func sectionAggregates(
     _ aggregates: [Aggregate], flag: CancelFlag = CancelFlag(),
     onProgress: (_ rowsDone: Int) -> Void = { _ in }

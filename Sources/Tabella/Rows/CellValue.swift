@@ -16,12 +16,12 @@ public protocol CellValue {
 }
 
 extension CellValue {
-  public static var acceptsEmptyText: Bool { false }
+  @inlinable public static var acceptsEmptyText: Bool { false }
 }
 
 extension ColumnBatch {
   /// Whether a cell is missing, or is empty text for a type that has no empty value.
-  func lacksValue<V: CellValue>(_ row: Int, as type: V.Type) -> Bool {
+  @inlinable func lacksValue<V: CellValue>(_ row: Int, as type: V.Type) -> Bool {
     if isMissing(row) { return true }
     guard self.type == .text, !V.acceptsEmptyText else { return false }
     return withBytes(at: row) { $0.isEmpty }
@@ -36,32 +36,15 @@ extension CellValue where Self: FixedWidthInteger {
       ? "an integer" : "an integer of type \(Self.self)"
   }
 
+  @inlinable
   public static func value(ofRow row: Int, in cells: ColumnBatch, _ column: Column) -> Self? {
     guard !cells.isMissing(row) else { return nil }
     return switch cells.type {
     case .integer: Self(exactly: cells.integer(row))
     case .real: Self(exactly: cells.real(row))
-    case .text: cells.withBytes(at: row) { integer(in: $0) }
+    case .text: cells.withBytes(at: row) { TextValue.integer(in: $0, as: Self.self) }
     case .boolean, .date, .binary: nil
     }
-  }
-
-  /// `-?(0|[1-9][0-9]*)`, if the type can hold the number.
-  private static func integer(in text: UnsafeRawBufferPointer) -> Self? {
-    let isNegative = text.first == UInt8(ascii: "-")
-    let digits = text.dropFirst(isNegative ? 1 : 0)
-    guard let first = digits.first, first != 48 || digits.count == 1 else { return nil }
-    var value: Self = 0
-    for byte in digits {
-      guard byte &- 48 < 10, let digit = Self(exactly: byte - 48) else { return nil }
-      let (scaled, tooLarge) = value.multipliedReportingOverflow(by: 10)
-      let (sum, overflow) =
-        isNegative
-        ? scaled.subtractingReportingOverflow(digit) : scaled.addingReportingOverflow(digit)
-      if tooLarge || overflow { return nil }
-      value = sum
-    }
-    return value
   }
 }
 
@@ -85,11 +68,9 @@ extension Double: CellValue {
     case .real: return cells.real(row)
     case .integer: return Double(cells.integer(row))
     case .text:
-      let value = cells.withBytes(at: row) {
-        TextValue.value(in: $0, as: .real, hasDecimalComma: column.hasDecimalComma)
+      return cells.withBytes(at: row) {
+        TextValue.real(in: $0, hasComma: column.hasDecimalComma)
       }
-      guard case .real(let number)? = value else { return nil }
-      return number
     case .boolean, .date, .binary: return nil
     }
   }
@@ -113,9 +94,7 @@ extension Bool: CellValue {
     switch cells.type {
     case .boolean: return cells.boolean(row)
     case .text:
-      let value = cells.withBytes(at: row) { TextValue.value(in: $0, as: .boolean) }
-      guard case .boolean(let boolean)? = value else { return nil }
-      return boolean
+      return cells.withBytes(at: row) { TextValue.boolean(in: $0) }
     case .integer, .real, .date, .binary: return nil
     }
   }
@@ -181,12 +160,14 @@ extension Cell: CellValue {
 
 extension Optional: CellValue where Wrapped: CellValue {
   public static var cellDescription: String { Wrapped.cellDescription }
-  public static var acceptsEmptyText: Bool { Wrapped.acceptsEmptyText }
+  @inlinable public static var acceptsEmptyText: Bool { Wrapped.acceptsEmptyText }
 
+  @inlinable
   public static func value(
     ofRow row: Int, in cells: ColumnBatch, _ column: Column
   ) -> Wrapped?? {
     if cells.lacksValue(row, as: Wrapped.self) { return .some(nil) }
-    return Wrapped.value(ofRow: row, in: cells, column).map { .some($0) }
+    guard let value = Wrapped.value(ofRow: row, in: cells, column) else { return nil }
+    return .some(value)
   }
 }

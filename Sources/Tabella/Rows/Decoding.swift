@@ -33,34 +33,39 @@ extension TableDataSource {
   public func decode<T: Decodable>(
     _ type: T.Type, columns: [String]? = nil, inSection section: Int? = nil
   ) throws(TableError) -> [T] {
-    guard columns == nil else {
-      var rows = try rows(columns: columns, inSection: section)
-      var values: [T] = []
-      while let row = try rows.next() { values.append(try row.decode(type)) }
-      return values
-    }
-    return try decodeAsked(type, section)
-  }
-
-  /// Decodes all rows, and reads the columns that the type asks for.
-  private func decodeAsked<T: Decodable>(
-    _ type: T.Type, _ section: Int?
-  ) throws(TableError) -> [T] {
-    let asked = AskedColumns()
-    var rows = try RowCursor(self, numbers: nil, section: section, forEditing: false, asked: asked)
+    let asked = AskedColumns(ColumnNames(self.columns))
+    let numbers = try numbers(ofColumns: columns)
+    var rows = try RowCursor(
+      self, numbers: numbers, section: section, forEditing: false, asked: asked)
+    if numbers == nil { return try rows.decodeAsked(type, asked) }
     var values: [T] = []
-    while let row = try rows.next() {
+    while let row = try rows.next() { values.append(try row.decode(type)) }
+    return values
+  }
+}
+
+extension RowCursor {
+  /// Decodes all rows, and reads the columns that the type asks for.
+  fileprivate mutating func decodeAsked<T: Decodable>(
+    _ type: T.Type, _ asked: AskedColumns
+  ) throws(TableError) -> [T] {
+    var values: [T] = []
+    while let row = try next() {
       asked.missesOne = false
-      let value = Result { () throws(TableError) in try row.decode(type) }
-      if asked.missesOne {
+      do throws(TableError) {
+        let value = try row.decode(type)
+        if !asked.missesOne { values.append(value) }
+      } catch {
+        guard asked.missesOne else { throw error }
+      }
+      guard !asked.missesOne else {
         // This row needs a column that no row before it needed.
-        rows.add(asked.numbers, rereading: row)
+        add(asked.numbers, rereading: row)
         continue
       }
-      values.append(try value.get())
       if values.count == 1 {
-        rows.reduce(to: asked.numbers, rereading: row)
-        _ = try rows.next()
+        reduce(to: asked.numbers, rereading: row)
+        _ = try next()
       }
     }
     return values

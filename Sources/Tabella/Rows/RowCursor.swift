@@ -47,7 +47,7 @@ public struct RowCursor {
     version = forEditing && !hasIDs ? try source.version() : nil
     self.asked = asked
     // One row shows which columns a decoder asks for.
-    size = asked == nil ? Self.firstSize : 1
+    size = asked == nil || numbers != nil ? Self.firstSize : 1
     onlySection = section
     end = IndexPath(section: section ?? 0, row: 0)
   }
@@ -69,14 +69,14 @@ public struct RowCursor {
   }
 
   /// Reads more columns from now on, and returns to a row.
-  mutating func add(_ numbers: Set<Int>, rereading row: TableRow) {
+  mutating func add(_ numbers: [Int], rereading row: TableRow) {
     read = ReadColumns(
-      read.columns, read.names, numbers: Array(numbers.union(read.numbers)).sorted())
+      read.columns, read.names, numbers: Set(numbers).union(read.numbers).sorted())
     (rows, index, end, isAtEnd) = (nil, 0, row.path, false)
   }
 
   /// Reads only these columns from now on, and returns to a row.
-  mutating func reduce(to numbers: Set<Int>, rereading row: TableRow) {
+  mutating func reduce(to numbers: [Int], rereading row: TableRow) {
     read = ReadColumns(read.columns, read.names, numbers: [])
     add(numbers, rereading: row)
     size = Self.firstSize

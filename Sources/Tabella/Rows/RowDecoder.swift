@@ -39,7 +39,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return columns.numbers.compactMap { Key(stringValue: columns.names.names[$0]) }
   }
 
-  func contains(_ key: Key) -> Bool { (try? number(key)) != nil }
+  func contains(_ key: Key) -> Bool { find(key) != nil }
 
   func decodeNil(forKey key: Key) throws -> Bool {
     let column = try number(key)
@@ -51,8 +51,8 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    guard let column = try? number(key) else { return nil }
-    if type == [UInt8].self { return try row.value(column, as: [UInt8]?.self) as? T }
+    guard let column = find(key) else { return nil }
+    if type == [UInt8].self { return try row[column, as: [UInt8]?.self] as? T }
     guard !(try row.cells(ofColumn: column).lacksValue(row.index, as: Int.self)) else {
       return nil
     }
@@ -77,17 +77,21 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // Steps
 
-  private func number(_ key: Key) throws(TableError) -> Int {
-    try row.rows.columns.names.number(key.stringValue)
-  }
+  private func find(_ key: Key) -> Int? { row.find(key.stringValue) }
 
+  private func number(_ key: Key) throws(TableError) -> Int { try row.number(key.stringValue) }
+
+  // Inlined, because these run slowly if the type of the value is not known at compile time.
+
+  @inline(__always)
   private func value<V: CellValue>(_ type: V.Type, _ key: Key) throws(TableError) -> V {
-    try row.value(number(key), as: type)
+    try row[number(key), as: type]
   }
 
+  @inline(__always)
   private func optional<V: CellValue>(_ type: V.Type, _ key: Key) throws(TableError) -> V? {
-    guard let number = try? number(key) else { return nil }
-    return try row.value(number, as: V?.self)
+    guard let number = find(key) else { return nil }
+    return try row[number, as: V?.self]
   }
 
   // The types that the standard library decodes by methods of their own.
@@ -173,10 +177,10 @@ private struct CellDecoder: Decoder, SingleValueDecodingContainer {
   /// Decodes a type, and adds the row and the column to its errors.
   func decodeCell<T: Decodable>(_ type: T.Type) throws(TableError) -> T {
     // Comparing types is quicker than looking for a conformance.
-    if type == Timestamp.self, let time = try row.value(column, as: Timestamp.self) as? T {
+    if type == Timestamp.self, let time = try row[column, as: Timestamp.self] as? T {
       return time
     }
-    if type == [UInt8].self, let bytes = try row.value(column, as: [UInt8].self) as? T {
+    if type == [UInt8].self, let bytes = try row[column, as: [UInt8].self] as? T {
       return bytes
     }
     do {
@@ -188,20 +192,20 @@ private struct CellDecoder: Decoder, SingleValueDecodingContainer {
     }
   }
 
-  func decode(_ type: Bool.Type) throws -> Bool { try row.value(column, as: type) }
-  func decode(_ type: String.Type) throws -> String { try row.value(column, as: type) }
-  func decode(_ type: Double.Type) throws -> Double { try row.value(column, as: type) }
-  func decode(_ type: Float.Type) throws -> Float { try row.value(column, as: type) }
-  func decode(_ type: Int.Type) throws -> Int { try row.value(column, as: type) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try row.value(column, as: type) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try row.value(column, as: type) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try row.value(column, as: type) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try row.value(column, as: type) }
-  func decode(_ type: UInt.Type) throws -> UInt { try row.value(column, as: type) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try row.value(column, as: type) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try row.value(column, as: type) }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try row.value(column, as: type) }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try row.value(column, as: type) }
+  func decode(_ type: Bool.Type) throws -> Bool { try row[column, as: type] }
+  func decode(_ type: String.Type) throws -> String { try row[column, as: type] }
+  func decode(_ type: Double.Type) throws -> Double { try row[column, as: type] }
+  func decode(_ type: Float.Type) throws -> Float { try row[column, as: type] }
+  func decode(_ type: Int.Type) throws -> Int { try row[column, as: type] }
+  func decode(_ type: Int8.Type) throws -> Int8 { try row[column, as: type] }
+  func decode(_ type: Int16.Type) throws -> Int16 { try row[column, as: type] }
+  func decode(_ type: Int32.Type) throws -> Int32 { try row[column, as: type] }
+  func decode(_ type: Int64.Type) throws -> Int64 { try row[column, as: type] }
+  func decode(_ type: UInt.Type) throws -> UInt { try row[column, as: type] }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try row[column, as: type] }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try row[column, as: type] }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try row[column, as: type] }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try row[column, as: type] }
 }
 
 extension TableRow {

@@ -8,8 +8,8 @@
 /// A row shares the memory of the batch in which it was read. It can outlive its cursor and its source, and any number
 /// of rows can be kept. Reading a cell creates no other values than the result.
 public struct TableRow {
-  let rows: ReadRows
-  let index: Int
+  @usableFromInline let rows: ReadRows
+  @usableFromInline let index: Int
 
   /// The path of the row when it was read.
   public var path: IndexPath {
@@ -24,13 +24,19 @@ public struct TableRow {
   /// Throws ``TableError``: `.invalidArgument` if there is no such column or the cursor does not read it, and
   /// `.constraint` with the row and the column if the cell has no such value.
   /// - Complexity: O(columns) to find the name. For many rows, find it once with ``RowCursor/column(_:)``.
-  public subscript<V: CellValue>(name: String, as type: V.Type) -> V {
-    get throws(TableError) { try value(try rows.columns.names.number(name), as: type) }
+  @inlinable public subscript<V: CellValue>(name: String, as type: V.Type) -> V {
+    get throws(TableError) { try self[try number(name), as: type] }
   }
 
   /// The value of the cell in the column with this number. Otherwise like the subscript with a name.
-  public subscript<V: CellValue>(column: Int, as type: V.Type) -> V {
-    get throws(TableError) { try value(column, as: type) }
+  @inlinable public subscript<V: CellValue>(column: Int, as type: V.Type) -> V {
+    get throws(TableError) {
+      let cells = try cells(ofColumn: column)
+      guard let value = V.value(ofRow: index, in: cells, rows.columns.columns[column]) else {
+        throw unreadable(cells, column, V.cellDescription, acceptsEmptyText: V.acceptsEmptyText)
+      }
+      return value
+    }
   }
 
   /// A cell, whatever its type is.
@@ -48,17 +54,20 @@ public struct TableRow {
 
   // Steps
 
-  func value<V: CellValue>(_ column: Int, as type: V.Type) throws(TableError) -> V {
-    let cells = try cells(ofColumn: column)
-    let declared = rows.columns.columns[column]
-    guard let value = V.value(ofRow: index, in: cells, declared) else {
-      throw unreadable(cells, column, V.cellDescription, acceptsEmptyText: V.acceptsEmptyText)
-    }
-    return value
+  /// The number of the column with this name.
+  @usableFromInline func number(_ name: String) throws(TableError) -> Int {
+    guard let number = find(name) else { throw rows.columns.names.unknown(name) }
+    return number
+  }
+
+  /// The number of the column with this name; nil if there is none.
+  func find(_ name: String) -> Int? {
+    guard let asked = rows.asked else { return rows.columns.names.find(name) }
+    return asked.find(name)
   }
 
   /// The cells of a column of the table.
-  func cells(ofColumn column: Int) throws(TableError) -> ColumnBatch {
+  @usableFromInline func cells(ofColumn column: Int) throws(TableError) -> ColumnBatch {
     rows.asked?.insert(column)
     if let index = rows.columns.index(of: column) { return rows.batch.columns[index] }
     rows.asked?.missesOne = true
@@ -74,7 +83,7 @@ public struct TableRow {
   }
 
   /// The error for a cell that has no value of a type.
-  private func unreadable(
+  @usableFromInline func unreadable(
     _ cells: ColumnBatch, _ column: Int, _ wanted: String, acceptsEmptyText: Bool
   ) -> TableError {
     if cells.isMissing(index) { return error("is missing", column) }

@@ -48,3 +48,27 @@ extension TableDataSource {
     return sections
   }
 }
+
+/// A title of a section index, and the position to which it leads.
+public struct SectionIndexEntry: Hashable, Sendable {
+  /// The title, such as a letter or a heading.
+  public let title: String
+  /// The path of a row, or of a section.
+  public let path: IndexPath
+}
+
+extension TableDataSource {
+  /// The section index: the titles to jump to, in the order of display. Empty if the table has none.
+  ///
+  /// Throws the errors of the source.
+  /// - Complexity: that of finding each title, which can read the table.
+  public func sectionIndexEntries() throws(TableError) -> [SectionIndexEntry] {
+    guard let sectionIndex else { return [] }
+    var entries: [SectionIndexEntry] = []
+    for (number, title) in try sectionIndex.sectionIndexTitles().enumerated() {
+      let path = try sectionIndex.indexPath(forIndexTitle: title, at: number)
+      entries.append(SectionIndexEntry(title: title, path: path))
+    }
+    return entries
+  }
+}

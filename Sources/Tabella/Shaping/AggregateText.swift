@@ -1,7 +1,8 @@
 // The texts of aggregates and of orders of sections, as people write them: `rows, sum amount`, `sum amount:desc`.
 
 extension Aggregate {
-  /// Reads `rows, sum COLUMN, mean COLUMN, …`.
+  /// Reads `rows, sum COLUMN, p95 COLUMN, …`. `distinct *` is an aggregate for each column; for functions that need numbers,
+  /// for each column whose type is a number.
   ///
   /// Throws ``TableError`` with `.invalidArgument` for a text that is none.
   public static func list(
@@ -9,8 +10,13 @@ extension Aggregate {
   ) throws(TableError) -> [Aggregate] {
     var aggregates: [Aggregate] = []
     var rest = text[...]
+    func ends(_ rest: Substring) -> Bool { rest.isEmpty || rest.hasPrefix(",") }
     while true {
-      aggregates.append(try take(from: &rest, names) { $0.isEmpty || $0.hasPrefix(",") })
+      if let all = try takeAll(from: &rest, names, where: ends) {
+        aggregates += all
+      } else {
+        aggregates.append(try take(from: &rest, names, where: ends))
+      }
       guard rest.popFirst() != nil else { return aggregates }
     }
   }
@@ -20,6 +26,31 @@ extension Aggregate {
   public static func check(_ text: String) throws(TableError) {
     var rest = text[...]
     _ = try takeFunction(from: &rest)
+  }
+
+  /// Removes `FUNCTION *` and the blanks around it from the front of a text; nil if the text begins otherwise. A column
+  /// can have the name `*`.
+  private static func takeAll(
+    from text: inout Substring, _ names: ColumnNames, where follows: (Substring) -> Bool
+  ) throws(TableError) -> [Aggregate]? {
+    var rest = text
+    let function = try takeFunction(from: &rest)
+    guard function.needsColumn, rest.first == " " else { return nil }
+    rest = rest.drop { $0 == " " }
+    guard rest.popFirst() == "*", !names.names.contains("*") else { return nil }
+    rest = rest.drop { $0 == " " }
+    guard follows(rest) else { return nil }
+    text = rest
+    let columns = names.columns.usualNumbers.filter { column in
+      !function.needsNumbers || [.integer, .real].contains(names.columns[column].valueType)
+    }
+    guard !columns.isEmpty else {
+      throw TableError(
+        .invalidArgument,
+        "\(function.rawValue) *: no column has a type of numbers; name the columns, or infer the types"
+      )
+    }
+    return columns.map { Aggregate(function, ofColumn: $0) }
   }
 
   /// Removes an aggregate and the blanks around it from the front of a text. `follows` accepts the rest of the text.
@@ -72,16 +103,18 @@ extension Aggregate {
   private static let otherWords: [String: Function] = [
     "avg": .mean, "average": .mean, "count": .rows, "total": .sum, "minimum": .min,
     "maximum": .max, "least": .min, "greatest": .max, "unique": .distinct, "middle": .median,
+    "nulls": .empty, "missing": .empty, "blank": .empty, "p0": .min, "p100": .max,
   ]
 
   private static func unknown(_ word: String) -> TableError {
-    let names = Function.allCases.map(\.rawValue)
+    let names = Function.named.map(\.rawValue)
     let hint =
       otherWords[word.lowercased()].map { "; did you mean \($0.rawValue)?" }
       ?? Suggestion.hint(word, among: names)
     let problem = word.isEmpty ? "an aggregate is missing" : "there is no aggregate \(word)"
     return TableError(
-      .invalidArgument, "\(problem); the aggregates are \(names.joined(separator: ", "))\(hint)")
+      .invalidArgument,
+      "\(problem); the aggregates are \(names.joined(separator: ", ")) and p1 to p99\(hint)")
   }
 }
 

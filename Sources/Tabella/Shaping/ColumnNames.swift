@@ -5,21 +5,76 @@
 public struct ColumnNames: Sendable {
   /// The name of each column. Of several columns with one name, the later ones have ` 2`, ` 3` and so on after it.
   public let names: [String]
+  /// The columns, in order.
+  let columns: [Column]
   private let byLength: [Int]
 
   /// Names these columns.
   public init(_ columns: [Column]) {
     let names = uniqueNames(columns.map(\.name))
     self.names = names
+    self.columns = columns
     byLength = names.indices.sorted { names[$0].utf8.count > names[$1].utf8.count }
   }
 
   /// Returns the number of the column with this name. Throws ``TableError`` with `.invalidArgument` if there is none.
   public func number(_ name: String) throws(TableError) -> Int {
-    guard let number = names.firstIndex(where: { $0.utf8.elementsEqual(name.utf8) }) else {
-      throw unknown(name)
-    }
+    guard let number = find(name) else { throw unknown(name) }
     return number
+  }
+
+  /// The number of the column that `{NAME}` refers to; nil for any other text. Throws ``TableError`` with
+  /// `.invalidArgument` for a name that is almost the one of a column.
+  func reference(_ text: ArraySlice<UInt8>) throws(TableError) -> Int? {
+    guard text.count > 2, text.first == UInt8(ascii: "{"), text.last == UInt8(ascii: "}") else {
+      return nil
+    }
+    let name = String(decoding: text.dropFirst().dropLast(), as: UTF8.self)
+    if let number = try? number(name) { return number }
+    guard Suggestion.nearest(to: name, among: names) != nil else { return nil }
+    throw unknown(name, remedy: " Put the value into quotes if it is a text")
+  }
+
+  /// Reads the columns to show: `A,B,…` in this order, or `!A,!B,…` for all columns but these. Columns on request
+  /// (``Column/isOnRequest``) are shown only if the list names them.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` for an item that names no column, and if no column remains.
+  public func shown(_ text: String) throws(TableError) -> [Int] {
+    if let items = try? list(text) { return items.map(\.column) }
+    guard text.hasPrefix("!") else {
+      if text.utf8.contains(UInt8(ascii: "!")) {
+        throw TableError(
+          .invalidArgument, "\(text): write ! in front of all names, or of none")
+      }
+      return try list(text).map(\.column)
+    }
+    var left = columns.usualNumbers
+    var rest = text[...]
+    while true {
+      guard rest.popFirst() == "!" else {
+        throw TableError(
+          .invalidArgument, "\(text): write ! in front of all names, or of none")
+      }
+      guard let column = take(from: &rest, where: { $0.isEmpty || $0.hasPrefix(",") }) else {
+        throw unknown(item: rest.prefix { $0 != "," }, [], [])
+      }
+      left.removeAll { $0 == column }
+      guard rest.popFirst() != nil else { break }
+    }
+    guard !left.isEmpty else {
+      throw TableError(.invalidArgument, "\(text): no column remains")
+    }
+    return left
+  }
+
+  /// The number of the column with this name; nil if there is none.
+  func find(_ name: String) -> Int? { names.indices.first { isName(name, of: $0) } }
+
+  /// Whether the column has this name.
+  func isName(_ name: String, of number: Int) -> Bool {
+    var (own, name) = (names[number], name)
+    guard own.utf8.count == name.utf8.count else { return false }
+    return own.withUTF8 { own in name.withUTF8 { own.elementsEqual($0) } }
   }
 
   /// Returns the error for a name that no column has. `remedy` is appended to its message.

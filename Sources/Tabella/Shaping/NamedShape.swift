@@ -1,14 +1,14 @@
 extension TableShape {
   /// Reads the texts of a shape, as the command line has them: `amount > 300`, `city,date:month`, `amount:desc`.
   ///
-  /// A row must meet all `filters`, and contain `search` in some column. `sectionsBy` orders the sections, for example
+  /// A row must meet all `filters`, and contain `search` in some column; ``searches`` can hold more texts. `sectionsBy` orders the sections, for example
   /// by `rows:desc` or `sum amount`. Throws ``TableError`` with `.invalidArgument` for a text that is none, or that names
   /// a column that does not exist.
   public init(
     filters: [String] = [], search: String? = nil, sectionBy: String? = nil, sort: String? = nil,
     sectionsBy: String? = nil, _ names: ColumnNames
   ) throws(TableError) {
-    self.init(search: search.map { Array($0.utf8) })
+    self.init(searches: search.map { [Array($0.utf8)] } ?? [])
     for filter in filters { conditions.append(try Condition(Array(filter.utf8), names)) }
     if let sectionBy { groupings = try Grouping.list(sectionBy, names) }
     if let sort { order = try SortDescriptor.list(sort, names) }

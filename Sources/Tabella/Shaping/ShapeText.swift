@@ -4,7 +4,7 @@ extension Condition {
   /// Reads `COLUMN OP VALUE`.
   ///
   /// The value is the bytes after the operator, without spaces and one pair of quotes around it; they need not be UTF-8.
-  /// Throws ``TableError`` with `.invalidArgument` for a text without a column of `names` or an operator.
+  /// `{NAME}` without quotes is the cell of the column NAME if there is such a column, except after `~` and `!~`. Throws ``TableError`` with `.invalidArgument` for a text without a column of `names` or an operator.
   public init(_ text: [UInt8], _ names: ColumnNames) throws(TableError) {
     let string = String(decoding: text, as: UTF8.self)
     var rest = string[...]
@@ -38,6 +38,12 @@ extension Condition {
     }
     value = value.drop { $0 == 32 }
     while value.last == 32 { value.removeLast() }
+    if comparison != .matches, comparison != .doesNotMatch,
+      let other = try names.reference(value)
+    {
+      self.init(column: column, comparison: comparison, otherColumn: other)
+      return
+    }
     if value.count >= 2, value.first == value.last,
       value.first == UInt8(ascii: "\"") || value.first == UInt8(ascii: "'")
     {
@@ -130,7 +136,9 @@ extension TableError {
   fileprivate static func noCondition(_ text: String, _ with: String) -> TableError {
     let signs = Condition.Comparison.allCases.map(\.rawValue).joined(separator: " ")
     return TableError(
-      .invalidArgument, "\(text): must be COLUMN OP VALUE, \(with)one of the operators \(signs)")
+      .invalidArgument,
+      "\(text.isEmpty ? "a condition" : "\(text):") must be COLUMN OP VALUE, \(with)one of the operators \(signs)"
+    )
   }
 }
 

@@ -11,8 +11,8 @@
 public struct TableShape: Hashable, Sendable {
   /// The conditions that a row must meet, all of them.
   public var conditions: [Condition]
-  /// The bytes that some column of a row must contain; nil for any row. See ``TableDataSource/filtered(by:search:)``.
-  public var search: [UInt8]?
+  /// The bytes that a row must contain, all of them, each in some column. See ``TableDataSource/filtered(by:search:dates:)``.
+  public var searches: [[UInt8]]
   /// The columns whose values make the sections; empty keeps the source's own sections.
   public var groupings: [Grouping]
   /// The order of the rows within each section; empty keeps the source's own order.
@@ -22,11 +22,11 @@ public struct TableShape: Hashable, Sendable {
 
   /// Creates a shape. Without arguments it changes nothing.
   public init(
-    conditions: [Condition] = [], search: [UInt8]? = nil, groupings: [Grouping] = [],
+    conditions: [Condition] = [], searches: [[UInt8]] = [], groupings: [Grouping] = [],
     order: [SortDescriptor] = [], sectionOrder: SectionOrder? = nil
   ) {
     self.conditions = conditions
-    self.search = search
+    self.searches = searches
     self.groupings = groupings
     self.order = order
     self.sectionOrder = sectionOrder
@@ -44,8 +44,14 @@ extension TableDataSource {
     by shape: TableShape, dates: DateContext = .utc, onView: (MappedSource) -> Void = { _ in }
   ) throws(TableError) -> any TableDataSource {
     var source: any TableDataSource = self
-    if !shape.conditions.isEmpty || shape.search != nil {
-      let view = try source.filtered(by: shape.conditions, search: shape.search, dates: dates)
+    if !shape.conditions.isEmpty || !shape.searches.isEmpty {
+      let view = try source.filtered(
+        by: shape.conditions, search: shape.searches.first, dates: dates)
+      onView(view)
+      source = view
+    }
+    for search in shape.searches.dropFirst() {
+      let view = try source.filtered(by: [], search: search)
       onView(view)
       source = view
     }

@@ -105,10 +105,13 @@ struct ClassKeys {
       return converter.civil(Timestamp(nanoseconds: cells.integer(row)))
     }
     return cells.withBytes(at: row) { text in
-      if let time = converter.civil(text: text) { return time }
+      if let time = StatedTime(anyForm: text) { return converter.civil(time) }
       // Text that begins with a date, such as a line of a log, counts as the date.
       guard text.count > 10 else { return nil }
       if let time = StatedTime(leading: text) { return converter.civil(time) }
+      if let time = StatedTime(otherFormAtStartOf: text), by != .hour || time.extent != .day {
+        return converter.civil(time)
+      }
       guard by != .hour else { return nil }
       return converter.civil(text: UnsafeRawBufferPointer(rebasing: text[..<10]))
     }

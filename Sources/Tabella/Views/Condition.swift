@@ -22,6 +22,10 @@
 /// If the column has a decimal comma (``Column/hasDecimalComma``), the value may have a comma or a point.
 ///
 /// A regular expression (``ByteRegex``) matches anywhere in the exact text of the cell.
+///
+/// A condition can also compare with another cell of the row (``otherColumn``). Cells of one type compare as its values,
+/// and other cells as their texts: the text of the other cell is then the value of the condition, and an absolute date in
+/// it counts as a date. If one of the cells is missing, only `!=` is true.
 public struct Condition: Hashable, Sendable {
   /// The comparison of a cell with the value.
   public enum Comparison: String, Sendable, CaseIterable {
@@ -56,14 +60,22 @@ public struct Condition: Hashable, Sendable {
   public var column: Int
   /// The comparison.
   public var comparison: Comparison
-  /// The value as the user wrote it; any bytes.
+  /// The value as the user wrote it; any bytes. Without effect if there is another column.
   public var value: [UInt8]
+  /// The number of the column whose cell in the same row is compared with; nil for a value.
+  public var otherColumn: Int?
 
   /// Creates a condition.
   public init(column: Int, comparison: Comparison, value: [UInt8]) {
     self.column = column
     self.comparison = comparison
     self.value = value
+  }
+
+  /// Creates a condition that compares two columns. Regular expressions cannot be in a column.
+  public init(column: Int, comparison: Comparison, otherColumn: Int) {
+    self.init(column: column, comparison: comparison, value: [])
+    self.otherColumn = otherColumn
   }
 }
 
@@ -79,6 +91,8 @@ enum ConditionValue {
   case text([UInt8], number: NumberText?, date: DateValue?)
   case binary([UInt8])
   case pattern(ByteRegex)
+  /// The cell of another column.
+  case cells(OtherCells)
 
   init(
     _ condition: Condition, _ column: Column, _ context: DateContext

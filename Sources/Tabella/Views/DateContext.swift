@@ -58,6 +58,14 @@ enum DateValue: Hashable {
     self = date
   }
 
+  /// Reads the date of a cell, or the beginning of one, as the value of a condition; nil if it is none.
+  init?(cell: UnsafeRawBufferPointer, _ zone: Zone) {
+    guard let first = cell.first, 48...57 ~= first || first == UInt8(ascii: "["),
+      let date = DateValue.absolute(cell, zone)
+    else { return nil }
+    self = date
+  }
+
   /// Whether a value is relative to the present.
   static func isRelative(_ value: [UInt8]) -> Bool {
     relative(value, Timestamp(nanoseconds: 0), .utc) != nil
@@ -76,7 +84,7 @@ enum DateValue: Hashable {
       return .period(
         CivilTime(dayNumber: months.lowerBound)..<CivilTime(dayNumber: months.upperBound))
     }
-    guard let stated = StatedTime(text) else { return nil }
+    guard let stated = StatedTime(anyForm: text) else { return nil }
     if let offset = stated.offset {
       return moment(stated.second - offset, stated.nanosecond, zone)
     }

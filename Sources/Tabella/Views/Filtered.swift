@@ -36,7 +36,8 @@ public final class FilteredSource: MappedSource {
     self.dates = dates
     filter = try RowFilter(conditions, search: search, in: base.columns, dates: dates)
     let described = conditions.map {
-      "\($0.column) \($0.comparison.rawValue) \(dates.meaning(of: $0.value))"
+      "\($0.column) \($0.comparison.rawValue) "
+        + ($0.otherColumn.map { "column \($0)" } ?? dates.meaning(of: $0.value))
     }
     super.init(
       base, description: "filtered by \(described), search \(search.map { "\($0)" } ?? "none")")

@@ -45,6 +45,12 @@ extension JoinedSource: TableUndoing, TableChanges {
     of changed: [Int: ChangeBatch], mapped: Bool, isDryRun: Bool
   ) -> [ChangeBatch.Change]? {
     let (oldStarts, oldColumns) = (starts, columns)
+    var changed = changed
+    if mapped, !isDryRun {
+      for part in changed.keys where changed[part]?.changes == nil {
+        changed[part]?.changes = firstSections(ofTable: part)
+      }
+    }
     var newStarts: [Int]?
     if mapped, changed.values.allSatisfy({ $0.changes != nil }) {
       if isDryRun { newStarts = starts } else { newStarts = try? countedStarts(after: changed) }
@@ -60,6 +66,16 @@ extension JoinedSource: TableUndoing, TableChanges {
         } ?? []
     }
     return own
+  }
+
+  /// The insertions of all sections of a table that had none; nil if it had sections, or if they are not counted.
+  ///
+  /// A view without sections has mapped nothing, so it cannot list its changes.
+  private func firstSections(ofTable part: Int) -> [ChangeBatch.Change]? {
+    guard starts.indices.contains(part + 1), starts[part] == starts[part + 1],
+      let count = try? parts[part].source.numberOfSections(knowing: .max).value
+    else { return nil }
+    return (0..<count).map { .insert(.section($0)) }
   }
 
   /// The numbers of sections in front of each table after changes, for the same tables as before.

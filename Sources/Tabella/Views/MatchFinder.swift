@@ -84,26 +84,15 @@ package struct MatchFinder {
           case .byte(let range, let target):
             if at < end, range.contains(text[at]) { followers.append(target) }
           case .found: longest = at
-          case .jump(let target): open.append(target)
+          case .jump(let target), .note(_, let target): open.append(target)
           case .split(let first, let second): open += [first, second]
-          case .check(let check, let target): if holds(check, at) { open.append(target) }
+          case .check(let check, let target): if check.holds(at, in: text) { open.append(target) }
           }
         }
         open = followers
         at += 1
       }
       return longest
-    }
-
-    private func holds(_ check: RegexProgram.Check, _ at: Int) -> Bool {
-      let before = at > 0 && RegexMachine.isWord(text[at - 1])
-      let after = at < text.count && RegexMachine.isWord(text[at])
-      return switch check {
-      case .start: at == 0
-      case .end: at == text.count
-      case .wordBorder: before != after
-      case .noWordBorder: before == after
-      }
     }
   }
 }

@@ -1,7 +1,9 @@
 /// The number that a text contains, if it is one. The syntax is JSON's.
 ///
-/// A leading `+` and spaces around the number are allowed. The decimal separator is a comma if
-/// ``Column/hasDecimalComma`` says so.
+/// A leading `+` and spaces around the number are allowed, and a fraction needs no digit in front of it: `.5`. The
+/// decimal separator is a comma if ``Column/hasDecimalComma`` says so. Then points can group the digits of a number,
+/// as in `1.234,56` and `1.000.000`. A single group without a fraction, `1.234`, is no number, because it could also
+/// have a decimal point.
 /// - Complexity: O(bytes). Numbers of up to 15 digits with small exponents need no memory.
 struct NumberText {
   /// The nearest double.
@@ -45,8 +47,10 @@ struct DecimalText {
     var fraction = 0
     var isFraction = false
     var exponent: (value: Int, isNegative: Bool)?
+    let hasGroups = text.hasGroupedDigits
     for byte in text {
       switch byte {
+      case UInt8(ascii: ".") where hasGroups: break
       case 48...57:
         if let (value, isNegative) = exponent {
           // No text is long enough to distinguish larger exponents.
@@ -100,6 +104,14 @@ struct DecimalText {
   }
 }
 
+extension UnsafeRawBufferPointer {
+  /// Whether the points in a number group its digits.
+  var hasGroupedDigits: Bool {
+    let points = count { $0 == UInt8(ascii: ".") }
+    return points > 1 || points == 1 && contains(UInt8(ascii: ","))
+  }
+}
+
 private struct NumberReader {
   let text: UnsafeRawBufferPointer
   /// The decimal separator.
@@ -133,8 +145,12 @@ private struct NumberReader {
     if at < end, isNegative || text[at] == UInt8(ascii: "+") { at += 1 }
     let first = at
     let whole = digits()
+    let hasFraction = at < end && text[at] == point
     // JSON has no leading zeros. Text like 007 is a code, not a number.
-    guard whole == 1 || (whole > 1 && text[first] != 48) else { return nil }
+    guard whole == 0 ? hasFraction : whole == 1 || text[first] != 48 else { return nil }
+    if point == UInt8(ascii: ","), at < end, text[at] == UInt8(ascii: ".") {
+      guard 1...3 ~= whole, text[first] != 48, readGroups() else { return nil }
+    }
     if at < end, text[at] == point {
       at += 1
       let fraction = digits()
@@ -144,6 +160,17 @@ private struct NumberReader {
     if at < end, text[at] | 0x20 == UInt8(ascii: "e"), !readExponent() { return nil }
     guard at == end else { return nil }
     return value(isNegative, start)
+  }
+
+  /// Reads groups of three digits after points. Without a fraction, there must be at least two.
+  private mutating func readGroups() -> Bool {
+    var groups = 0
+    while at < end, text[at] == UInt8(ascii: ".") {
+      at += 1
+      guard digits() == 3 else { return false }
+      groups += 1
+    }
+    return groups > 1 || at < end && text[at] == point
   }
 
   /// Adds digits to the mantissa and returns their count.
@@ -186,7 +213,9 @@ private struct NumberReader {
       return isNegative ? -magnitude : magnitude
     }
     let digits = text[start] == UInt8(ascii: "+") ? start + 1 : start
-    let plain = text[digits..<end].map { $0 == point ? UInt8(ascii: ".") : $0 }
+    let hasGroups = text.hasGroupedDigits
+    let plain = text[digits..<end].filter { !hasGroups || $0 != UInt8(ascii: ".") }
+      .map { $0 == point ? UInt8(ascii: ".") : $0 }
     return Double(String(decoding: plain, as: UTF8.self))
   }
 }

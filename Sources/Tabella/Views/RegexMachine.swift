@@ -6,6 +6,8 @@ struct RegexProgram {
     case split(Int, Int)
     case check(Check, Int)
     case jump(Int)
+    /// Notes the offset as the start or the end of a part. A part has two slots.
+    case note(slot: Int, Int)
     case found
   }
 
@@ -40,17 +42,26 @@ struct RegexProgram {
       try addChoice(parts.count) { program, number throws(TableError) in
         try program.add(parts[number])
       }
-    case .repetition(let part, let least, let most):
+    case .part(let part, let number):
+      steps.append(.note(slot: number * 2, steps.count + 1))
+      try add(part)
+      steps.append(.note(slot: number * 2 + 1, steps.count + 1))
+    case .repetition(let part, let least, let most, let isLazy):
       for _ in 0..<least { try add(part) }
-      guard let most else { return try addLoop(part) }
+      guard let most else { return try addLoop(part, isLazy) }
       var splits: [Int] = []
       for _ in least..<max(least, most) {
         splits.append(steps.count)
         steps.append(.split(steps.count + 1, 0))
         try add(part)
       }
-      for split in splits { steps[split] = .split(split + 1, steps.count) }
+      for split in splits { steps[split] = fork(split + 1, steps.count, isLazy) }
     }
+  }
+
+  /// A step that prefers to continue with a copy, or with the end if the repetition is lazy.
+  private func fork(_ copy: Int, _ end: Int, _ isLazy: Bool) -> Step {
+    isLazy ? .split(end, copy) : .split(copy, end)
   }
 
   private mutating func add(check: Check) {
@@ -59,12 +70,12 @@ struct RegexProgram {
     steps.append(.check(check, steps.count + 1))
   }
 
-  private mutating func addLoop(_ part: RegexTree) throws(TableError) {
+  private mutating func addLoop(_ part: RegexTree, _ isLazy: Bool) throws(TableError) {
     let start = steps.count
     steps.append(.split(start + 1, 0))
     try add(part)
     steps.append(.jump(start))
-    steps[start] = .split(start + 1, steps.count)
+    steps[start] = fork(start + 1, steps.count, isLazy)
   }
 
   /// Adds a choice of byte sequences. Without sequences, nothing matches.
@@ -263,7 +274,7 @@ struct RegexMachine {
       switch program.steps[place] {
       case .byte: break
       case .found: return true
-      case .jump(let target): open.append(target)
+      case .jump(let target), .note(_, let target): open.append(target)
       case .split(let first, let second):
         open.append(first)
         open.append(second)

@@ -7,8 +7,10 @@ indirect enum RegexTree {
   case start, end, wordBorder, noWordBorder
   case sequence([RegexTree])
   case choice([RegexTree])
-  /// `most` is nil if there is no limit.
-  case repetition(RegexTree, least: Int, most: Int?)
+  /// `most` is nil if there is no limit. A lazy repetition prefers few copies.
+  case repetition(RegexTree, least: Int, most: Int?, isLazy: Bool)
+  /// A group whose part of the text is wanted, with its number.
+  case part(RegexTree, Int)
 
   /// The only bytes that match, if the tree is a plain text; otherwise nil. If case is ignored, letters are in
   /// lower case.
@@ -34,6 +36,8 @@ indirect enum RegexTree {
 /// Parses a pattern.
 struct RegexParser {
   private(set) var ignoresCase = false
+  /// The names of groups, in order; nil if groups cannot have names.
+  private(set) var names: [String]?
   private let pattern: [UInt8]
   private var at = 0
   private var depth = 0
@@ -41,7 +45,10 @@ struct RegexParser {
   private static let largest: UInt32 = 0x10FFFF
   private static let deepest = 200
 
-  init(_ pattern: [UInt8]) { self.pattern = pattern }
+  init(_ pattern: [UInt8], hasNames: Bool = false) {
+    self.pattern = pattern
+    if hasNames { names = [] }
+  }
 
   mutating func parse() throws(TableError) -> RegexTree {
     if pattern.starts(with: Array("(?i)".utf8)) {
@@ -95,12 +102,10 @@ struct RegexParser {
       default: return tree
       }
       if byte != UInt8(ascii: "{") { at += 1 }
-      // Lazy repetition does not change whether a match exists.
       if next == UInt8(ascii: "+") {
         throw wrong("possessive repetition cannot be matched in linear time")
       }
-      _ = take("?")
-      tree = .repetition(tree, least: bounds.0, most: bounds.1)
+      tree = .repetition(tree, least: bounds.0, most: bounds.1, isLazy: take("?"))
     }
     return tree
   }
@@ -154,15 +159,34 @@ struct RegexParser {
 
   private mutating func group() throws(TableError) -> RegexTree {
     at += 1
-    if take("?") {
-      guard take(":") else {
+    var number: Int?
+    if take("?"), !take(":") {
+      guard names != nil else {
         throw wrong(
           "only (?:…), and (?i) at the start, are supported; lookaround and named groups are not")
       }
+      number = try name()
     }
     let tree = try choice()
     guard take(")") else { throw wrong("a group has no closing )") }
-    return tree
+    return number.map { .part(tree, $0) } ?? tree
+  }
+
+  /// Parses `<NAME>` or `P<NAME>`. Returns the number of the group.
+  private mutating func name() throws(TableError) -> Int {
+    let start = at
+    _ = take("P")
+    guard take("<"), let end = pattern[at...].firstIndex(of: UInt8(ascii: ">")), end > at,
+      pattern[at..<end].allSatisfy({ $0 >= 32 }),
+      let name = String(validating: pattern[at..<end], as: UTF8.self)
+    else {
+      at = start
+      throw wrong("only (?<NAME>…) and (?:…), and (?i) at the start, are supported")
+    }
+    guard names?.contains(name) == false else { throw wrong("two groups are named \(name)") }
+    at = end + 1
+    names?.append(name)
+    return (names?.count ?? 1) - 1
   }
 
   /// Parses the next character of the pattern as a literal.

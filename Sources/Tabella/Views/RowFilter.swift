@@ -21,7 +21,7 @@ struct RowFilter {
     var readsValues: Bool {
       guard let reads = column.reads, reads != .date else { return false }
       switch value {
-      case .pattern, .decimal: return false
+      case .pattern, .decimal, .cells: return false
       default: return true
       }
     }
@@ -45,11 +45,18 @@ struct RowFilter {
           column: condition.column)
       }
       if !wanted.contains(condition.column) { wanted.append(condition.column) }
+      let value: ConditionValue
+      if let other = condition.otherColumn {
+        let cells = try OtherCells(condition, in: columns, dates)
+        if !wanted.contains(other) { wanted.append(other) }
+        value = .cells(cells.at(wanted.firstIndex(of: other) ?? 0))
+      } else {
+        value = try ConditionValue(condition, columns[condition.column], dates)
+      }
       tests.append(
         Test(
           index: wanted.firstIndex(of: condition.column) ?? 0, column: columns[condition.column],
-          comparison: condition.comparison,
-          value: try ConditionValue(condition, columns[condition.column], dates)))
+          comparison: condition.comparison, value: value))
     }
     self.columns = wanted
     self.search = search.map { TextFinder($0) }
@@ -137,6 +144,13 @@ struct RowFilter {
       // The pattern is stored again, because its cache of states has changed.
       keepMatching(column, comparison) { pattern.isFound(in: $0) }
       tests[index].value = .pattern(pattern)
+    case .cells(var cells):
+      let other = batch.columns[cells.index]
+      let order = cells.comparing(column, of: test.column, with: other, comparison)
+      keep(column, comparison) { row in
+        other.isMissing(row) ? comparison.isNegated : order(row)
+      }
+      tests[index].value = .cells(cells)
     }
   }
 
@@ -150,7 +164,7 @@ struct RowFilter {
     }
   }
 
-  private static func holds(
+  static func holds(
     _ comparison: Condition.Comparison, _ cell: UnsafeRawBufferPointer,
     _ wanted: UnsafeRawBufferPointer, _ wantedNumber: NumberText?,
     _ wantedDate: DateValue?, _ converter: inout Zone.Converter, hasComma: Bool
@@ -163,7 +177,8 @@ struct RowFilter {
       return comparison.holds(NumberText.compare(number, cell, wantedNumber, wanted))
     }
     // A line of a log begins with its date. Only an order ignores the rest of the line.
-    if let wantedDate, let date = StatedTime(cell) ?? (isEquality ? nil : StatedTime(startOf: cell))
+    if let wantedDate,
+      let date = StatedTime(anyForm: cell) ?? (isEquality ? nil : StatedTime(startOf: cell))
     {
       return comparison.holds(wantedDate.order(of: date, &converter))
     }

@@ -146,7 +146,7 @@ extension TableDataSource {
   /// `zone` is the zone of days and hours. `flag` cancels the call from any thread. `onProgress` receives the number of
   /// rows read so far. Throws
   /// ``TableError`` with `.invalidArgument` for a column that does not exist or has no such groups or aggregate. Throws
-  /// `.io` for text that should be a number, with the position of its row. Throws `.conflict` if the source moves on, and
+  /// `.wrongData` for text that should be a number, with the position of its row. Throws `.conflict` if the source moves on, and
   /// `.cancelled`.
   public func summarized(
     by groupings: [Grouping] = [], computing aggregates: [Aggregate] = [.rows],

@@ -40,7 +40,7 @@ enum CommandTable {
     .show, .count, .export, .summarize, .describe, .diff, .set, .insert, .delete, .move, .apply,
     .edit, .undo,
     .log,
-    .providers, .check, .help, .completions, .complete,
+    .providers, .check, .newProvider, .help, .completions, .complete,
   ]
 
   static let version = "0.1.0"

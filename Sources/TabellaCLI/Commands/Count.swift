@@ -27,6 +27,7 @@ extension Command {
     ], seeAlso: ["show", "filter", "sections"]
   ) { invocation, output throws(Failure) in
     let table = try ShapedTable(invocation, command: "count")
+    let invocation = try invocation.resolved(in: table)
     let counts = try Failure.about(table.subject) { () throws(TableError) in
       try countSections(table, invocation.range)
     }

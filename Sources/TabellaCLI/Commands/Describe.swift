@@ -14,12 +14,15 @@ extension Command {
     operandValues: [.subject, .none],
     summary: "describe a table, a row, a section, a provider or a library",
     discussion: """
-      For a table, prints its provider, version and columns, the options of the provider, the abilities, and up to \
+      For a table, prints its provider and why it was chosen, its version and columns, the options of the provider, the abilities, and up to \
       100 titles of sections and of the index. With ROW, prints all cells of that row, its id, and the supplementary content that the \
       provider shows with it, such as a preview. With `SECTION:`, prints the titles of the section, its number of rows, \
       and its supplementary content. Dates are exact, in local time with its offset. For a provider, prints its \
       manifest. For a library, prints whether it is trusted and can be loaded; this runs none of its code unless you \
       add `--load`.
+
+      If several providers fit a location, or if one of them is refused, prints them in the order of choice, with the \
+      reasons. This also works if the location cannot be opened for that reason.
 
       If a name is both a provider and a file, it means the provider. Write `./csv` for the file.
       """,
@@ -28,6 +31,8 @@ extension Command {
       ("tabella describe data.csv", "show the columns, options and abilities of a table"),
       ("tabella describe data.csv 12", "show all of one row"),
       ("tabella describe . 0", "show an entry of a folder with a preview"),
+      ("tabella describe src 0 --filter 'name = main.swift'", "choose the entry by its name"),
+      ("tabella describe data.csv --json", "print all that, and all providers that fit the file"),
       ("tabella describe csv", "show the manifest of a provider"),
       ("tabella describe ./libmine.so", "check a library without running its code"),
     ], seeAlso: ["providers", "show"]
@@ -49,7 +54,7 @@ extension Command {
     } else if isLibrary(operand) {
       description = try describeLibrary(operand, host, invocation)
     } else {
-      description = try describeTable(invocation, operand)
+      description = try describeTable(invocation, operand, host, &troubles)
     }
     if invocation.isJSON {
       try output.write(json: description)
@@ -64,9 +69,25 @@ extension Command {
   }
 
   private static func describeTable(
-    _ invocation: Invocation, _ operand: Argument
+    _ invocation: Invocation, _ operand: Argument, _ host: Host, _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
-    let shaped = try shapedTable(operand, invocation)
+    let location = Location(operand.bytes)
+    let choice = host.explain(location, provider: invocation.provider)
+    // The start of standard input can be read only once.
+    let explanation =
+      location.isStandardInput
+      ? [:] : ChoiceDescription(choice, isForPeople: !invocation.isJSON).members
+    let shaped: ShapedTable
+    do throws(Failure) {
+      shaped = try shapedTable(operand, invocation)
+    } catch {
+      // If the host has chosen a provider, or if the operand is no location at all, there is nothing to explain.
+      guard choice.chosen == nil, !choice.candidates.isEmpty || !choice.refusals.isEmpty else {
+        throw error
+      }
+      troubles.append(error)
+      return .object(explanation.merging(["location": .string(operand.text)]) { $1 })
+    }
     let table = shaped.tables[0]
     let source = shaped.source
     return try Failure.about(operand.text) { () throws(TableError) in
@@ -76,7 +97,7 @@ extension Command {
         ? try source.numberOfRows(inSection: 0, knowing: countedUpTo) : nil
       let titles = try titles(of: source, sections.value)
       let index = try source.sectionIndex?.sectionIndexTitles().prefix(mostTitles) ?? []
-      return .object([
+      let members: [String: JSONValue] = [
         "location": .string(table.location.description), "provider": .string(table.manifest.id),
         "version": try source.version().map { .string($0.token) } ?? .null,
         "order": .string(source.hasVolatileOrder ? "volatile" : "stable"),
@@ -88,7 +109,8 @@ extension Command {
         "index": .array(index.map { .string($0) }),
         "rows in section 0": rows.map { countJSON($0) } ?? .null,
         "worker": table.worker?.confinement.map { confinementJSON($0) } ?? .null,
-      ])
+      ]
+      return .object(members.merging(explanation) { $1 })
     }
   }
 
@@ -150,7 +172,8 @@ extension Command {
     let table = shaped.tables[0]
     let source = shaped.source
     let zone = dateZone(invocation)
-    let argument = try RowArgument(row, command: "describe", as: .one)
+    let argument = try rowArgument(row, of: shaped, invocation)
+    let invocation = try invocation.resolved(in: shaped)
     let chosen = ChosenRows(shaped, range: invocation.range)
     var finder = RowFinder(source: source, chosen: chosen)
     if case .section(let section) = argument {
@@ -187,6 +210,31 @@ extension Command {
         members["accessory"] = cellJSON(.text(location))
       }
       return .object(members)
+    }
+  }
+
+  /// Reads the name of a row. If it is the text of a first cell instead, the error contains the command for this row.
+  private static func rowArgument(
+    _ row: Argument, of table: ShapedTable, _ invocation: Invocation
+  ) throws(Failure) -> RowArgument {
+    do throws(Failure) {
+      return try RowArgument(row, command: "describe", as: .one)
+    } catch {
+      let names = ColumnNames(table.source.columns)
+      guard let name = names.names.first, table.source.columns[0].type == .text,
+        let view = try? table.source.filtered(
+          by: [Condition(column: 0, comparison: .equal, value: row.bytes)]),
+        (try? view.hasAtMost(0)) == false
+      else { throw error }
+      let line = ShellWords.line(
+        [
+          "tabella", "describe", invocation.operands[0].text, "0", "--filter",
+          "\(name) = \(row.text)",
+        ]
+        .map { Argument(Array($0.utf8)) })
+      throw .usage(
+        "\"\(row.text)\" is not a row name, but a value of the column \(name)", subject: "describe",
+        run: CorrectedLine(text: line))
     }
   }
 

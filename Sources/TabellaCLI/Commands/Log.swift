@@ -36,9 +36,9 @@ extension Command {
         about: invocation.operands.first?.text ?? "log")
       if isTable { return .done }
     }
-    let shown = ShownTable(
-      try ShapedTable(log.table, name: "log", invocation), hasHeader: invocation.hasHeader
-    )
+    let table = try ShapedTable(log.table, name: "log", invocation)
+    let invocation = try invocation.resolved(in: table)
+    let shown = ShownTable(table, hasHeader: invocation.hasHeader)
     var format = Formats.make(invocation.format ?? "table", output, invocation.display)
     try format.begin(shown)
     var viewer = Viewer(shown, invocation.range, output)

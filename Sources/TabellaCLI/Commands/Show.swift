@@ -51,19 +51,26 @@ extension Command {
   ) throws(Failure) -> ExitStatus {
     let name = invocation.format ?? defaultFormat
     try invocation.checkShow(name, command: command)
-    try invocation.checkLive(name, output.screen)
+    try invocation.checkLive(name, output.screen, command: command)
     switch invocation.live {
-    case .watch(let interval)?: return try Watching.run(invocation, output, interval: interval)
+    case .watch(let interval)?:
+      return try Watching.run(invocation, output, interval: interval) { () throws(Failure) in
+        try ShapedTable(invocation, command: command)
+      }
     case .follow?: return try Following.run(invocation, output, format: name)
     case nil: break
     }
     let table = try ShapedTable(invocation, command: command)
+    let invocation = try invocation.resolved(in: table)
     var shown = try ShownTable(table, invocation, command: command, format: name, output.screen)
     shown.stream = RowStream(table.tables.map(\.location))
     var format = Formats.make(name, output, invocation, of: table)
     if invocation.hasIndex { try writeIndex(of: table, output) }
     try write(shown, in: &format, invocation, output)
     Messages.writeDiagnostics(of: table.source, location: table.subject)
+    if Formats.readableNames.contains(name) {
+      for note in EmptyResult.notes(about: table) { Messages.write(note, about: table.subject) }
+    }
     return .done
   }
 

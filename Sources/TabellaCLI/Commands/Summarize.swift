@@ -14,23 +14,25 @@ extension Command {
       on the result, and use its column names.
 
         rows          the number of rows
+        empty C       the number of missing and empty cells
         distinct C    the number of different values
         sum C         the sum of the numbers
         mean C        the sum, divided by the number of values
         median C      the middle number, or the mean of the two middle ones
+        p95 C         the percentile by nearest rank, from `p1` to `p99`
         min C, max C  the first and the last value in the order of `--sort`
-        first C       the value of the first row that has one
-        last C        the value of the last row that has one
+        first C, last C  the value of the first or last row that has one
 
-      Missing and empty cells count for `rows` only. Numbers in text count; other text is an error that names the line \
-      and the row. Sums and medians of integers and decimal numbers are exact. A mean has all its digits if they end; otherwise it \
-      is rounded to \(Aggregate.significantDigits) digits.
+      Missing and empty cells count for `rows` and `empty` only. Numbers in text count; other text is an error that \
+      names the line and the row. Sums, medians and percentiles of integers and decimal numbers are exact. A mean has \
+      all its digits if they end; otherwise it is rounded to \(Aggregate.significantDigits) digits, and tables for \
+      people show two decimals.
       """,
     options: OptionSpec.opening + [
       .filter, .search, .by, .compute, .having,
       .ofResult(.sort, "sort the groups, ascending or descending", .resultSort), .rows, .limit,
       .ofResult(.columns, "show these columns of the result, in this order", .resultColumns),
-      .format, .json, .noHeader, .utc,
+      .format, .json, .noHeader, .utc, .watch,
     ] + OptionSpec.display,
     examples: [
       (
@@ -50,6 +52,9 @@ extension Command {
         "tabella summarize processes: --by user --compute 'rows, sum memory' -n 5",
         "sum up memory per user"
       ),
+      (
+        "tabella summarize data.csv --compute 'distinct *'", "describe every column"
+      ),
     ], seeAlso: ["show", "count"]
   ) { invocation, output throws(Failure) in
     let arguments = invocation.summary
@@ -61,12 +66,27 @@ extension Command {
     var opening = invocation
     // These options are about the result.
     (opening.columns, opening.sort) = (nil, nil)
-    let table = try ShapedTable(opening, command: "summarize")
-    let summary = try ofCommand { () throws(Failure) in try summarized(table, invocation) }
-    let shown = ShownTable(
-      try ofCommand { () throws(Failure) in try shaped(summary, of: table, invocation) },
-      hasHeader: invocation.hasHeader)
-    var format = Formats.make(name, output, invocation.display)
+    let unshaped = opening
+    let open = { () throws(Failure) -> (table: ShapedTable, summary: ShapedTable) in
+      let table = try ShapedTable(unshaped, command: "summarize")
+      return (
+        table,
+        try ofCommand { () throws(Failure) in
+          let (summary, means) = try summarized(table, invocation)
+          return try shaped(summary, means, of: table, invocation)
+        }
+      )
+    }
+    try invocation.checkLive(name, output.screen, command: "summarize")
+    if case .watch(let interval)? = invocation.live {
+      return try Watching.run(invocation, output, interval: interval) { () throws(Failure) in
+        try open().summary
+      }
+    }
+    let (table, summary) = try open()
+    let invocation = try invocation.resolved(in: summary)
+    let shown = ShownTable(summary, hasHeader: invocation.hasHeader)
+    var format = Formats.make(name, output, invocation, of: summary)
     try write(shown, in: &format, invocation, output)
     Messages.writeDiagnostics(of: table.source, location: table.subject)
     return .done
@@ -80,10 +100,10 @@ extension Command {
     }
   }
 
-  /// One row per group of a table.
+  /// One row per group of a table, and the numbers of the columns that are means.
   private static func summarized(
     _ table: ShapedTable, _ invocation: Invocation
-  ) throws(Failure) -> SummarizedSource {
+  ) throws(Failure) -> (SummarizedSource, means: Set<Int>) {
     let (names, arguments) = (ColumnNames(table.source.columns), invocation.summary)
     let (groupings, aggregates) = try Failure.usage { () throws(TableError) in
       (
@@ -92,11 +112,13 @@ extension Command {
           ?? [.rows]
       )
     }
-    return try Failure.about(table.subject) { () throws(TableError) in
+    let means = aggregates.indices.filter { aggregates[$0].function == .mean }
+    let summary = try Failure.about(table.subject) { () throws(TableError) in
       try table.source.summarized(
         by: groupings, computing: aggregates, in: invocation.dates.zone,
         onProgress: Progress.arranged)
     }
+    return (summary, Set(means.map { groupings.count + $0 }))
   }
 
   /// The error for a condition that is none about the result. If it names an aggregate that could be computed, the
@@ -116,7 +138,7 @@ extension Command {
 
   /// The groups that the options choose, in the order that they request.
   private static func shaped(
-    _ summary: SummarizedSource, of table: ShapedTable, _ invocation: Invocation
+    _ summary: SummarizedSource, _ means: Set<Int>, of table: ShapedTable, _ invocation: Invocation
   ) throws(Failure) -> ShapedTable {
     let names = ColumnNames(summary.columns)
     let (shape, columns) = try Failure.usage { () throws(TableError) in
@@ -130,7 +152,7 @@ extension Command {
       }
       if let text = invocation.sort { shape.order = try SortDescriptor.list(text, names) }
       let columns = try invocation.columns.map { text throws(TableError) in
-        try names.list(text).map(\.column)
+        try names.shown(text)
       }
       return (shape, columns)
     }
@@ -140,6 +162,6 @@ extension Command {
     let source = try Failure.about(table.subject) { () throws(TableError) in
       try summary.shaped(by: shape, dates: invocation.dates)
     }
-    return ShapedTable(summary: source, of: table, columns: columns)
+    return ShapedTable(summary: source, of: table, columns: columns, means: means)
   }
 }

@@ -70,7 +70,8 @@ struct DiffRun {
   }
 
   private func rows(of table: ShapedTable) throws(Failure) -> ComparedRows {
-    try Failure.about(table.subject) { () throws(TableError) in
+    let invocation = try invocation.resolved(in: table)
+    return try Failure.about(table.subject) { () throws(TableError) in
       var runs: [(section: Int, rows: Range<Int>)] = []
       var iterator = ChosenRows(table, range: invocation.range).makeIterator()
       while let run = try iterator.run() { runs.append((run.section, run.rows)) }

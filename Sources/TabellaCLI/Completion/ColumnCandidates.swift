@@ -157,7 +157,7 @@ struct ColumnCandidates {
     let start = typed[..<(item.firstIndex { $0 != " " } ?? typed.endIndex)]
     let begun = typed[start.endIndex...]
     var found: [(value: String, meaning: String)] = []
-    for function in Aggregate.Function.allCases {
+    for function in Aggregate.Function.usual {
       let all: [Int?] = function.needsColumn ? names.names.indices.map { $0 } : [nil]
       for column in all where found.count < Candidates.limit {
         let type = column.map { columns[$0].valueType }

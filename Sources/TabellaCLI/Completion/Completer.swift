@@ -161,7 +161,7 @@ struct Completer {
     (invocation.columns, invocation.sort) = (nil, nil)
     (invocation.section, invocation.atIndex) = (nil, nil)
     if !isShaped {
-      (invocation.filters, invocation.search, invocation.sectionBy) = ([], nil, nil)
+      (invocation.filters, invocation.searches, invocation.sectionBy) = ([], [], nil)
       invocation.sectionsBy = nil
     }
     return try? ShapedTable(invocation, command: line.command.name)

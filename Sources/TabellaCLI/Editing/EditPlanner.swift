@@ -221,9 +221,11 @@ struct EditPlanner {
       }
       return
     }
-    let count = try source.numberOfRows(inSection: target.section, knowing: target.row).value
-    let isTaken = edit.kind == .move && edit.source?.section == target.section
-    guard target.row <= count - (isTaken ? 1 : 0) else {
+    // A moved row leaves its section, so the section needs one row more. A source may count only as far as it must.
+    let leaving = edit.kind == .move && edit.source?.section == target.section ? 1 : 0
+    let needed = target.row.advancedUp(by: leaving)
+    let count = try source.numberOfRows(inSection: target.section, knowing: needed).value
+    guard target.row <= count - leaving else {
       throw .noPlace(target.row, inSection: target.section, of: count)
     }
   }

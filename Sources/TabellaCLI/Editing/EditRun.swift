@@ -28,7 +28,6 @@ struct EditRun {
   ) throws(Failure) {
     try EditRun.refuseStream(Location(location.bytes))
     try EditRun.checkSavingOptions(invocation, location, command)
-    self.invocation = invocation
     self.command = command
     self.output = output
     var shape = invocation
@@ -36,6 +35,7 @@ struct EditRun {
     shape.access = .editing
     let table = try ShapedTable(shape, command: command)
     self.table = table
+    self.invocation = try invocation.resolved(in: table)
     let opened = table.tables[0]
     (version, place) = try Failure.about(table.subject) { () throws(TableError) in
       guard table.source.editing != nil else {

@@ -62,6 +62,10 @@ struct ShownTable {
   let table: ShapedTable
   /// The shown columns.
   var columns: [Column]
+  /// The shown column that has the badges and links: the first one of the source, if it is shown.
+  var mainColumn: Int {
+    columns.count - table.columns.count + (table.columns.firstIndex(of: 0) ?? 0)
+  }
   /// Whether the first column contains row names, which are never cut.
   var beginsWithRowNames = false
   let hasHeader: Bool

@@ -8,7 +8,7 @@ struct Highlights {
 
   /// Creates the highlights of a shape. Each shown column has its number in the source, or nil if it has none.
   init(_ shape: TableShape, columns: [Int?]) {
-    let search = shape.search.flatMap { $0.isEmpty ? nil : MatchFinder(search: $0) }
+    let searches = shape.searches.filter { !$0.isEmpty }.map { MatchFinder(search: $0) }
     finders = columns.map { column in
       guard let column else { return [] }
       let patterns = shape.conditions.compactMap { condition -> MatchFinder? in
@@ -16,7 +16,7 @@ struct Highlights {
         // The filter has accepted the pattern.
         return try? MatchFinder(pattern: condition.value)
       }
-      return patterns + (search.map { [$0] } ?? [])
+      return patterns + searches
     }
   }
 

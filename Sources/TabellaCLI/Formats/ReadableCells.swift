@@ -98,7 +98,8 @@ struct ReadableCells {
       rendition: rows.colours?.rendition(rows, row, column: index), matches: matches)
   }
 
-  /// Whether a text looks like a number: digits with an optional sign, fraction and exponent.
+  /// Whether a text looks like a number: digits with an optional sign, fraction and exponent. With a decimal comma,
+  /// points can group the digits.
   static func isNumber(_ text: UnsafeRawBufferPointer, hasDecimalComma: Bool) -> Bool {
     var rest = text[...]
     func skipDigits() -> Bool {
@@ -112,8 +113,18 @@ struct ReadableCells {
       return true
     }
     _ = skip("+-")
-    guard skipDigits() else { return false }
-    if hasDecimalComma ? skip(",") : skip("."), !skipDigits() { return false }
+    let hasWhole = skipDigits()
+    if hasDecimalComma, hasWhole {
+      while rest.count > 3, rest.first == UInt8(ascii: ".") {
+        // A group has three digits, unlike the parts of a date.
+        guard rest.dropFirst().prefix(4).prefix(while: { 48...57 ~= $0 }).count == 3 else {
+          return false
+        }
+        rest = rest.dropFirst(4)
+      }
+    }
+    let hasFraction = hasDecimalComma ? skip(",") : skip(".")
+    guard hasFraction ? skipDigits() : hasWhole else { return false }
     if skip("eE") {
       _ = skip("+-")
       if !skipDigits() { return false }

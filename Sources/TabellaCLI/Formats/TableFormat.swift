@@ -74,7 +74,7 @@ struct TableFormat: Format {
     self.table = table
     defer {
       let columns = Array(table.columns.prefix(columnLimit ?? .max))
-      measure = TableMeasure(columns, cells, limits)
+      measure = TableMeasure(columns, mainColumn: table.mainColumn, cells, limits)
     }
     // Ranks decide about columns anywhere in the table.
     guard let width = frame.room(screen.width), ranks(table).allSatisfy({ $0 == nil }) else {
@@ -170,8 +170,8 @@ struct TableFormat: Format {
     let count = table.columns.count - empty.count
     if mayTurn, layout.fitting * TableFormat.turning < count { return try turn() }
     // Badges get only the remaining space.
-    if numbers.first == 0 {
-      layout.widenFirst(to: measure.badges, within: frame.room(screen.width))
+    if let main = numbers.firstIndex(of: table.mainColumn) {
+      layout.widen(main, to: measure.badges, within: frame.room(screen.width))
     }
     shown = layout.columns.map { number, width in
       let index = numbers[number]
@@ -325,7 +325,7 @@ struct TableFormat: Format {
         let whole = ReadableCells.wholeWidth(text.string.utf8, table.columns[index])
         padding = max(0, min(column.fraction - (text.width - whole), width - dressed.width))
       }
-      if index == 0 {
+      if index == table.mainColumn {
         if let address = rows.links?[row] { dressed = dressed.linked(to: address) }
         // A badge appears only if the cell leaves room for it.
         if let badge = rows.badge(row, screen), dressed.width + 1 + badge.width <= room {

@@ -30,21 +30,26 @@ struct TableMeasure {
   }
 
   private let columns: [Column]
+  /// The column that has the badges.
+  private let mainColumn: Int
   private let cells: ReadableCells
   private let limits: Limits
   private let began = now()
   private var rows = 0
   private var bytes = 0
   private(set) var facts: [Facts]
-  /// The width of the widest first cell with its badge; 0 if there are no badges.
+  /// The width of the widest cell of the main column with its badge; 0 if there are no badges.
   private(set) var badges = 0
   /// Whether a limit was reached, so that further rows are not measured.
   private(set) var isOver = false
   /// Whether some rows were not measured.
   private(set) var hasSkippedRows = false
 
-  init(_ columns: [Column], _ cells: ReadableCells, _ limits: Limits = Limits()) {
+  init(
+    _ columns: [Column], mainColumn: Int = 0, _ cells: ReadableCells, _ limits: Limits = Limits()
+  ) {
     self.columns = columns
+    self.mainColumn = mainColumn
     self.cells = cells
     self.limits = limits
     facts = columns.map { _ in Facts() }
@@ -117,7 +122,7 @@ struct TableMeasure {
   }
 
   private mutating func noteBadge(_ shown: ShownRows, _ row: Int, _ index: Int, _ width: Int) {
-    guard index == 0, let badge = shown.badge(row, cells.screen) else { return }
+    guard index == mainColumn, let badge = shown.badge(row, cells.screen) else { return }
     badges = max(badges, width + 1 + badge.width)
   }
 

@@ -190,10 +190,6 @@ extension TableDataSource {
   /// The number of rows of a section, or of all sections.
   fileprivate func rowCount(section: Int?) throws(TableError) -> Int {
     if let section { return try exactNumberOfRows(inSection: section) }
-    var sum = 0
-    for section in 0..<(try numberOfSections(knowing: .max).value) {
-      sum += try exactNumberOfRows(inSection: section)
-    }
-    return sum
+    return try exactNumberOfRows()
   }
 }

@@ -44,10 +44,10 @@ extension Invocation {
   }
 
   /// Throws for options that `--follow` or `--watch` excludes. `name` is the format.
-  func checkLive(_ name: String, _ screen: Screen) throws(Failure) {
+  func checkLive(_ name: String, _ screen: Screen, command: String) throws(Failure) {
     switch live {
     case .follow: try checkFollow(name)
-    case .watch: try checkWatch(name, screen)
+    case .watch: try checkWatch(name, screen, command: command)
     case nil: break
     }
   }
@@ -86,20 +86,21 @@ extension Invocation {
     }
   }
 
-  private func checkWatch(_ name: String, _ screen: Screen) throws(Failure) {
+  private func checkWatch(
+    _ name: String, _ screen: Screen, command: String
+  ) throws(Failure) {
     guard screen.canRedraw else {
+      let follow = command == "show" ? "; --follow prints rows as they arrive" : ""
       throw .usage(
-        "--watch works only on a terminal that can move its cursor; --follow prints rows as they arrive",
-        command: "show")
+        "--watch works only on a terminal that can move its cursor\(follow)", command: command)
     }
     guard Formats.readableNames.contains(name) else {
       let names = Formats.readableNames.joined(separator: " and ")
-      throw .usage("--watch works with \(names)", command: "show")
+      throw .usage("--watch works with \(names)", command: command)
     }
     guard RowStream(operands.map { Location($0.bytes) }) == nil else {
-      throw .usage(
-        "--watch cannot open a stream again; --follow prints its rows as they arrive",
-        command: "show")
+      let follow = command == "show" ? "; --follow prints its rows as they arrive" : ""
+      throw .usage("--watch cannot open a stream again\(follow)", command: command)
     }
   }
 }

@@ -25,6 +25,7 @@ struct WatchFrame {
     let isGrid = name == "table" && invocation.display.style == .collection
     // Each row has at least one line, except in a grid.
     let limit = isGrid ? height.advancedUp(by: height * (inner.width ?? 0)) : height
+    let invocation = try invocation.resolved(in: table)
     let range = invocation.range.clamped(
       to: invocation.range.lowerBound..<invocation.range.lowerBound.advancedUp(by: limit))
     var shown = try ShownTable(table, invocation, command: "show", format: name, inner)
@@ -103,7 +104,7 @@ struct WatchFrame {
 
 extension TableDataSource {
   /// Whether all sections together have at most this many rows. Counts no further than necessary.
-  fileprivate func hasAtMost(_ limit: Int) throws(TableError) -> Bool {
+  func hasAtMost(_ limit: Int) throws(TableError) -> Bool {
     var (section, rows) = (0, 0)
     while rows <= limit, try numberOfSections(knowing: section + 1).value > section {
       rows += try numberOfRows(inSection: section, knowing: limit.advancedUp(by: 1)).value

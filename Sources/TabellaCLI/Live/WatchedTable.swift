@@ -6,19 +6,17 @@ final class WatchedTable {
   let table: ShapedTable
   /// Whether the sources of all locations report changes. Otherwise the locations are opened again.
   let reportsChanges: Bool
-  private let invocation: Invocation
+  /// Opens the table.
+  typealias Opening = () throws(Failure) -> ShapedTable
+  private let open: Opening
   private let columns: [Column]
   private var follower: TableFollower?
   private var snapshot: TableSnapshot?
 
-  /// Opens the locations of a command line.
-  convenience init(_ invocation: Invocation) throws(Failure) {
-    self.init(try ShapedTable(invocation, command: "show"), invocation)
-  }
-
-  init(_ table: ShapedTable, _ invocation: Invocation) {
-    self.table = table
-    self.invocation = invocation
+  /// Opens the table. `open` opens it again if it cannot be refreshed.
+  init(_ open: @escaping Opening) throws(Failure) {
+    table = try open()
+    self.open = open
     columns = table.source.columns
     reportsChanges =
       table.source.changes != nil && table.tables.allSatisfy { $0.source.changes != nil }
@@ -50,7 +48,7 @@ final class WatchedTable {
   /// The newest version of the table, and the changes that lead to it; nil if they are unknown.
   func refreshed() throws(Failure) -> (table: WatchedTable, changes: [ChangeBatch.Change]?) {
     if reportsChanges, let changes = try pulled() { return (self, changes) }
-    let next = try WatchedTable(invocation)
+    let next = try WatchedTable(open)
     guard !reportsChanges else { return (next, nil) }
     try next.remember()
     guard let snapshot, let newer = next.snapshot, columns == next.columns,

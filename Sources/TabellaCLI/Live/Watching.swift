@@ -4,7 +4,7 @@ import Tabella
 import TabellaSystem
 import TabellaTerminal
 
-/// `show --watch`: redraws a table in place, when it changes or at an interval.
+/// `--watch`: redraws a table in place, when it changes or at an interval.
 ///
 /// If the table fails, the last rows stay, and the closing line has the error until another attempt succeeds.
 struct Watching {
@@ -17,6 +17,7 @@ struct Watching {
   private let output: Output
   private let interval: Double?
   private let wakeUp: WakeUp
+  private let open: WatchedTable.Opening
   private var screen: Screen
   private var watched: WatchedTable
   private var marks = RowMarks()
@@ -32,12 +33,13 @@ struct Watching {
   private var lastFrame = 0.0
   private var readsKeys = false
 
-  /// Watches the table of a command line until the user leaves.
+  /// Watches the table that `open` opens until the user leaves.
   static func run(
-    _ invocation: Invocation, _ output: Output, interval: Double?
+    _ invocation: Invocation, _ output: Output, interval: Double?,
+    opening open: @escaping WatchedTable.Opening
   ) throws(Failure) -> ExitStatus {
     let wakeUp = try WakeUp()
-    var watching = try Watching(invocation, output, interval, wakeUp)
+    var watching = try Watching(invocation, output, interval, wakeUp, open)
     Messages.hold()
     tabella_system_begin_screen(output.reader, wakeUp.handlersEnd)
     defer {
@@ -50,14 +52,16 @@ struct Watching {
 
   /// Opens the table. If that fails, the command fails, too.
   private init(
-    _ invocation: Invocation, _ output: Output, _ interval: Double?, _ wakeUp: WakeUp
+    _ invocation: Invocation, _ output: Output, _ interval: Double?, _ wakeUp: WakeUp,
+    _ open: @escaping WatchedTable.Opening
   ) throws(Failure) {
     self.invocation = invocation
     self.output = output
     self.interval = interval
     self.wakeUp = wakeUp
+    self.open = open
     screen = Watching.screen(invocation)
-    watched = try WatchedTable(invocation)
+    watched = try WatchedTable(open)
     frame = try WatchFrame(of: watched.table, invocation, marks: marks, on: screen)
   }
 
@@ -125,7 +129,7 @@ struct Watching {
 
   private mutating func move() throws(Failure) {
     if hasFailed {
-      watched = try WatchedTable(invocation)
+      watched = try WatchedTable(open)
       marks = RowMarks()
       try draw()
       hasFailed = false

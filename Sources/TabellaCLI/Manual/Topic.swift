@@ -20,6 +20,11 @@ struct Topic: Sendable {
         Term(
           name: "processes:, csv:odd.name", meaning: "`SCHEME:REST`, if a provider has the scheme"),
         Term(
+          name: "ini:settings.conf",
+          meaning:
+            "`ID:PATH`: a path with `--provider ID`, if no provider has the scheme `ID` and there is no such file"
+        ),
+        Term(
           name: "-",
           meaning:
             "standard input, which is text unless its first bytes or `--provider` choose another provider"
@@ -97,7 +102,7 @@ struct Topic: Sendable {
       .paragraph(
         """
         `--rows A..B` counts from 0 through all sections, and includes both ends. `A..` ends at the last row, and \
-        `..B` starts at row 0.
+        `..B` starts at row 0. `-N..` are the last N rows.
         """),
       .heading("Examples"),
       .examples([
@@ -133,20 +138,25 @@ struct Topic: Sendable {
         times: `2026-02` is the whole month, in local time unless `--utc` is given. Dates can be relative: `today`, \
         `yesterday`, `now-2h`, `-7d` (units s m h d w). `<` and `>` also read the date at the start of a longer text, \
         such as a line of a log. In a column of bytes, `10K` is 10 × 1024. Blanks around VALUE are \
-        ignored unless VALUE is in quotes. A missing cell matches only `!=` and `!~`, so `!~ .` matches cells that \
+        ignored unless VALUE is in quotes. `4.6.2025` is a date, too. A missing cell matches only `!=` and `!~`, so `!~ .` matches cells that \
         are missing or empty.
+        """),
+      .paragraph(
+        """
+        `{COLUMN}` means the cell of that column in the same row, as in `spent > {limit}`. Put the braces into quotes \
+        if they are text.
         """),
       .heading("Regular expressions"),
       .paragraph(
         """
         `^` and `$` are the ends of the cell. There are classes (`[a-z]`, `\\d`, `\\w`, `\\s`), groups, `|`, and \
         repetition (`*`, `+`, `?`, `{2,5}`), but no back references. `(?i)` at the start ignores the case of ASCII \
-        letters.
+        letters. The option `pattern` of text files makes a column of each group with a name, (?<NAME>…).
         """),
       .heading("Search"),
       .paragraph(
         """
-        `--search TEXT` keeps the rows that contain TEXT in any column. The case of ASCII letters is ignored if TEXT \
+        `--search TEXT` keeps the rows that contain TEXT in any column. Several texts must all be in the row. The case of ASCII letters is ignored if TEXT \
         has no capital A to Z.
         """),
       .heading("Columns"),
@@ -162,6 +172,10 @@ struct Topic: Sendable {
           name: "tabella src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'",
           meaning: "show large Swift files"),
         Term(name: "tabella data.csv --filter 'city !~ .'", meaning: "show rows without a city"),
+        Term(name: "tabella data.csv --filter 'name != {city}'", meaning: "compare two columns"),
+        Term(
+          name: "tabella app.log -o pattern='took (?<took>\\d+)ms' --filter 'took > 1000'",
+          meaning: "compare a part of each line"),
       ]),
     ])
 

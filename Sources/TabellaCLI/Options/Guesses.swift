@@ -22,7 +22,9 @@ struct OptionGuess: Sendable {
   func fits(_ specs: [OptionSpec]) -> Bool {
     let words = needs.map { [$0] } ?? words
     return words.indices.allSatisfy { number in
-      guard words[number].hasPrefix("-"), words[number] != "--help" else { return true }
+      guard words[number].hasPrefix("-"), words[number] != "--help",
+        !words[number].utf8.contains(UInt8(ascii: "{"))
+      else { return true }
       guard let spec = specs.first(where: { $0.names.contains(words[number]) }) else {
         return false
       }
@@ -76,12 +78,7 @@ enum Guesses {
       names: ["--count"], advice: "`tabella count LOCATION` prints the number of rows",
       needs: "--filter"),
     OptionGuess(names: ["--skip", "--offset", "--from"], words: ["--rows", "{}.."]),
-    OptionGuess(
-      names: ["--tail", "--last"],
-      advice: """
-        `tabella show LOCATION --follow -n N` shows the last N rows and then new ones, `tabella count LOCATION` prints \
-        the number of rows, and --rows A.. shows the rows from row A on; rows are counted from 0
-        """, needs: "--rows"),
+    OptionGuess(names: ["--tail", "--last"], words: ["--rows", "-{}.."]),
     OptionGuess(
       names: ["-F", "--live", "--stream", "--monitor"],
       advice: "--follow prints rows as they arrive, and --watch redraws the table",
@@ -142,6 +139,9 @@ enum Guesses {
     OptionGuess(names: ["--colour"], words: ["--color", "{}"]),
     OptionGuess(names: ["--transpose", "--expanded", "-x"], words: ["--vertical", "always"]),
     OptionGuess(names: ["--long", "-l"], needs: "--columns"),
+    OptionGuess(
+      names: ["--exclude", "--drop", "--reject", "--hide", "--without"],
+      advice: "write ! in front of the names: --columns '!A,!B'", needs: "--columns"),
     OptionGuess(names: ["--dry", "--simulate", "--what-if"], words: ["--dry-run"]),
     OptionGuess(names: ["--force", "-f", "-y", "--assume-yes"], words: ["--yes"]),
     OptionGuess(names: ["-h", "-help", "-?"], words: ["--help"]),
@@ -163,9 +163,8 @@ enum Guesses {
     CommandGuess(
       names: ["tail", "last"], command: "show",
       advice: """
-        `tabella show LOCATION --follow -n 10` shows the last ten rows and then new ones. \
-        `tabella count LOCATION` prints the number of rows, and `tabella show LOCATION --rows A..` shows the rows from \
-        row A on; rows are counted from 0
+        `tabella show LOCATION --rows -10..` shows the last ten rows, and `tabella show LOCATION --follow -n 10` shows \
+        them and then new ones
         """),
     CommandGuess(
       names: ["follow", "watch", "monitor"], command: "show",
@@ -246,7 +245,7 @@ enum Guesses {
       let command = CommandTable.shown.first(where: { $0.name == guess.command })
     else { return nil }
     if let advice = guess.advice { return .usage("\(message); \(advice)") }
-    var line = CorrectedLine(command.name, command.options, rest)
+    var line = CorrectedLine(command.name, command.options, rest, keys: guess.option)
     line.apply(guess)
     guard !line.operands.isEmpty || command.operands.hasPrefix("[") else {
       return .usage("\(message); the command here is \(command.name)", command: command.name)
@@ -337,8 +336,14 @@ struct CorrectedLine {
   /// A line that is known.
   init(text: String) { whole = text }
 
-  /// Corrects the arguments of a command. Unknown options that are no guesses stay as they are.
-  init(_ command: String, _ specs: [OptionSpec], _ arguments: [Argument]) {
+  /// Options of other programs that name the columns of a command such as `sort`.
+  private static let keyNames = ["--by", "-b", "--key", "-k", "--on"]
+
+  /// Corrects the arguments of a command. Unknown options that are no guesses stay as they are. `option` is the one that
+  /// takes the columns of a guessed command: `sort FILE --by name`.
+  init(
+    _ command: String, _ specs: [OptionSpec], _ arguments: [Argument], keys option: String? = nil
+  ) {
     whole = nil
     self.command = command
     var rest = arguments[...]
@@ -353,7 +358,11 @@ struct CorrectedLine {
         continue
       }
       let (name, attached) = Invocation.split(word)
-      if let spec = specs.first(where: { $0.names.contains(name) }) {
+      if let option, CorrectedLine.keyNames.contains(name) {
+        let value = attached ?? rest.popFirst() ?? Argument(Array("COLUMN".utf8))
+        let order = option == "--sort" ? Guesses.order(value.text) : nil
+        options += [Argument(Array(option.utf8)), order.map { Argument(Array($0.utf8)) } ?? value]
+      } else if let spec = specs.first(where: { $0.names.contains(name) }) {
         options.append(word)
         if spec.takesNextWord, attached == nil, let value = rest.popFirst() {
           options.append(value)

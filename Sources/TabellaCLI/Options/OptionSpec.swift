@@ -1,3 +1,4 @@
+import ProviderTemplates
 import Tabella
 import TabellaHost
 
@@ -52,7 +53,8 @@ struct Invocation {
   var columns: String?
   /// Each `COLUMN OP VALUE`.
   var filters: [Argument] = []
-  var search: [UInt8]?
+  /// Each text that a row must contain.
+  var searches: [[UInt8]] = []
   var sectionBy: String?
   var sort: String?
   /// `rows` or `sum C`, with `:desc` or not.
@@ -63,6 +65,8 @@ struct Invocation {
   var perSection: Int?
   /// The rows to show, numbered across all sections; nil means all.
   var rows: ClosedRange<Int>?
+  /// The number of rows to show from the end; ``resolved(in:)`` turns it into ``rows``.
+  var lastRows: Int?
   var limit: Int?
   /// `sum C, …`: the aggregates of footers.
   var footer: String?
@@ -91,6 +95,8 @@ struct Invocation {
   var pinning: Pinning?
   /// The options of `check`.
   var checks = CheckArguments()
+  /// The language of a new provider.
+  var language = ProviderLanguage.swift
   /// `A,B,…`: the columns that identify a row in a comparison.
   var keys: String?
   /// Whether a difference is reported by the exit status.
@@ -114,19 +120,21 @@ struct Invocation {
   /// Whether an option changes the positions of rows. `-n` and `--per-section` do not, because the first rows keep
   /// theirs.
   var givesOtherPositions: Bool {
-    !filters.isEmpty || search != nil || section != nil || atIndex != nil || sectionBy != nil
-      || sort != nil || sectionsBy != nil || rows?.lowerBound ?? 0 > 0
+    !filters.isEmpty || !searches.isEmpty || section != nil || atIndex != nil || sectionBy != nil
+      || sort != nil || sectionsBy != nil || rows?.lowerBound ?? 0 > 0 || lastRows != nil
   }
 
   /// Whether an option chooses rows by their position or by the position of their section.
   var choosesByPosition: Bool {
     let isNumber = section.map { TableNumber.read($0) != nil } ?? false
-    return rows != nil || limit != nil || perSection != nil || atIndex != nil || isNumber
+    return rows != nil || lastRows != nil || limit != nil || perSection != nil || atIndex != nil
+      || isNumber
   }
 
   /// Whether an option chooses some of the rows.
   var choosesRows: Bool {
-    !filters.isEmpty || search != nil || section != nil || atIndex != nil || rows != nil
+    !filters.isEmpty || !searches.isEmpty || section != nil || atIndex != nil || rows != nil
+      || lastRows != nil
       || limit != nil || perSection != nil
   }
 

@@ -25,8 +25,8 @@ extension OptionSpec {
 
   static let search = OptionSpec(
     names: ["--search"], argument: "TEXT",
-    summary: "keep rows that contain TEXT in any column"
-  ) { invocation, value throws(Failure) in invocation.search = value.bytes }
+    summary: "keep rows that contain TEXT in any column; can be repeated", repeats: true
+  ) { invocation, value throws(Failure) in invocation.searches.append(value.bytes) }
 
   static let sectionBy = OptionSpec(
     names: ["--section-by"], argument: "COLUMN[:CLASS],…",
@@ -74,17 +74,25 @@ extension OptionSpec {
   }
 
   static let columns = OptionSpec(
-    names: ["--columns"], argument: "A,B,…", summary: "show these columns, in this order",
+    names: ["--columns"], argument: "A,B,…",
+    summary: "show these columns; '!A,!B' are all but these",
     values: .columns
   ) { invocation, value throws(Failure) in invocation.columns = value.text }
 
   static let rows = OptionSpec(
     names: ["--rows"], argument: "A..B",
-    summary: "show the rows A to B, counted from 0"
+    summary: "show the rows A to B, counted from 0; -N.. are the last N"
   ) { invocation, value throws(Failure) in
     let text = value.text
+    if text.hasPrefix("-"), text.hasSuffix(".."),
+      let count = TableNumber.read(text.dropFirst().dropLast(2))
+    {
+      (invocation.rows, invocation.lastRows) = (nil, count)
+      return
+    }
+    invocation.lastRows = nil
     guard let dots = text.range(of: "..") else {
-      throw .usage("must be A..B, A.. or ..B, as in 0..9")
+      throw .usage("must be A..B, A.., ..B or -N.., as in 0..9")
     }
     let (first, last) = (text[..<dots.lowerBound], text[dots.upperBound...])
     guard let lower = first.isEmpty ? 0 : TableNumber.read(first),

@@ -38,10 +38,8 @@ extension OptionSpec {
 
   /// The description of the aggregates.
   private static let aggregates = """
-    AGGREGATE is `rows`, or one of \
-    \(Aggregate.Function.allCases.filter(\.needsColumn).map { "`\($0.rawValue)`" }.joined(separator: ", ")) with a \
-    column: `sum amount`. Missing and empty cells do not count. Numbers in text count; other text is an error for \
-    `sum`, `mean` and `median`
+    AGGREGATE is `rows`, or another one with a column: `sum amount`. `distinct *` means every column, and `sum *` \
+    every column that has a type of numbers
     """
 
   /// The same option, for columns of the result.

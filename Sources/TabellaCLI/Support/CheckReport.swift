@@ -45,23 +45,39 @@ final class CheckReport {
     try output.flush()
   }
 
-  /// Writes the line of one check.
+  /// Writes the line of one check, unless it was skipped.
   func add(_ finding: Finding) throws(Failure) {
     findings.append(finding)
-    if !invocation.isJSON, !invocation.checks.isQuiet || finding.isFailure || finding.isWarning {
-      var line = output.screen.paint(
-        SafeText(finding.status.rawValue).padded(to: 9), style(of: finding.status))
-      line.append("  ")
-      let name = SafeText(finding.check.name)
-      let note = finding.status == .passed ? nil : finding.detail.map(Messages.shortened)
-      line.append(note == nil ? name : name.padded(to: CheckReport.nameWidth))
-      if let note { line.append("  \(SafeText(note))") }
-      try output.write(output.screen.fitted(line) + "\n")
-      try output.flush()
+    if !invocation.isJSON, finding.status != .skipped,
+      !invocation.checks.isQuiet || finding.isFailure || finding.isWarning
+    {
+      let note = finding.status == .passed ? nil : finding.detail
+      try write(finding.check.name, finding.status, note)
     }
     if CheckReport.isStopped.load(ordering: .relaxed) {
       throw Failure(
         status: .failed, subject: checker.library, code: "cancelled", message: "cancelled")
+    }
+  }
+
+  private func write(
+    _ name: String, _ status: Finding.Status, _ note: String?
+  ) throws(Failure) {
+    var line = output.screen.paint(SafeText(status.rawValue).padded(to: 9), style(of: status))
+    line.append("  ")
+    let name = SafeText(name)
+    line.append(note == nil ? name : name.padded(to: CheckReport.nameWidth))
+    if let note { line.append("  \(SafeText(Messages.shortened(note)))") }
+    try output.write(output.screen.fitted(line) + "\n")
+    try output.flush()
+  }
+
+  /// Writes a line per reason for which checks were skipped.
+  private func writeSkipped() throws(Failure) {
+    let skipped = findings.filter { $0.status == .skipped }
+    for first in skipped where skipped.first(where: { $0.detail == first.detail }) == first {
+      let count = skipped.count { $0.detail == first.detail }
+      try write(count == 1 ? first.check.name : "\(count) checks", .skipped, first.detail)
     }
   }
 
@@ -70,6 +86,7 @@ final class CheckReport {
     if invocation.isJSON {
       try output.write(json: json)
     } else {
+      if !invocation.checks.isQuiet { try writeSkipped() }
       let told = findings.filter { $0.isFailure || $0.isWarning }
       // A fault that breaks many checks is written once.
       for finding in told where told.first(where: { $0.fault == finding.fault }) == finding {

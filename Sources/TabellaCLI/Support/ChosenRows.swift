@@ -30,6 +30,13 @@ struct ChosenRows {
       && range == 0..<Int.max
   }
 
+  /// The number of chosen rows. It counts all sections that are shown.
+  fileprivate func count() throws(TableError) -> Int {
+    var (count, iterator) = (0, makeIterator())
+    while let run = try iterator.run() { count += run.rows.count }
+    return count
+  }
+
   /// The runs in order. The iterator counts a section when it reaches it, and only as far as the options
   /// choose rows there.
   func makeIterator() -> Iterator { Iterator(self) }
@@ -68,5 +75,19 @@ struct ChosenRows {
       }
       return nil
     }
+  }
+}
+
+extension Invocation {
+  /// The same command line, with the last rows of a table as positions.
+  func resolved(in table: ShapedTable) throws(Failure) -> Invocation {
+    guard let lastRows else { return self }
+    let count = try Failure.about(table.subject) { () throws(TableError) in
+      try ChosenRows(table, range: 0..<Int.max).count()
+    }
+    var resolved = self
+    resolved.rows = max(0, count - lastRows)...TableLimits.rows
+    resolved.lastRows = nil
+    return resolved
   }
 }

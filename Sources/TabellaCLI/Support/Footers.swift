@@ -19,8 +19,11 @@ struct Footers {
     }
     let separator = isExact || screen.isUnicode ? " · " : " - "
     func line(_ columns: [Column], _ cells: [Cell]) -> String {
-      zip(columns, cells).map { column, cell in
-        "\(column.name): \(isExact ? cell.description : Footers.readable(cell, column, screen))"
+      zip(aggregates, zip(columns, cells)).map { aggregate, value in
+        var (column, cell) = value
+        if isExact { return "\(column.name): \(cell)" }
+        if aggregate.function == .mean { cell = RoundedMeans.rounded(cell, of: column) }
+        return "\(column.name): \(Footers.readable(cell, column, screen))"
       }.joined(separator: separator)
     }
     sections = values.sections.map { line(values.columns, $0) }

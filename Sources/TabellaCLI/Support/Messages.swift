@@ -14,8 +14,8 @@ enum Messages {
   /// Writes a line about a location, a command or the program itself.
   static func write(_ message: String, about subject: String?) {
     let message = shortened(message)
-    // `processes:` already ends with a colon.
-    let subject = subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
+    // `processes:` already ends with a colon, and an empty location is no subject.
+    let subject = subject.map { $0.isEmpty ? "" : $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
     put("tabella: \(subject)\(message)\n")
   }
 

@@ -23,8 +23,8 @@ struct Outline {
     // Empty lists are left out.
     case .array([]): return ""
     case .null where ["columns", "confinement"].contains(key.string): return ""
-    // A title can contain blanks, so each title has its own line.
-    case .array(let titles) where key.string == "titles" || key.string == "index":
+    // A title or a reason can contain blanks, so each has its own line.
+    case .array(let titles) where Outline.onLines.contains(key.string):
       return "\(indent)\(key):\n"
         + titles.map { "\(indent)  \($0 == .null ? missing : short($0))\n" }.joined()
     // The provider chooses the names of the members.
@@ -76,9 +76,14 @@ struct Outline {
     } + (isCut ? ["…"] : [])
   }
 
+  /// The lists with one element per line.
+  private static let onLines: Set = ["titles", "index", "other candidates", "refused"]
+
   /// The members to print first, in this order. The others follow, sorted by name.
   private static let leading = [
-    "location", "library", "entry", "id", "row", "provider", "version", "summary", "contract",
+    "location", "library", "entry", "id", "row", "provider",
+    "chosen because", "not opened because", "other candidates", "refused", "version", "summary",
+    "contract",
     "shipped", "schemes", "patterns", "accepts", "order", "sections", "titles", "index",
     "rows in section 0",
     "capabilities", "columns", "cells", "accessory", "options",

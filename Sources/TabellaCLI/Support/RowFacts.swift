@@ -102,11 +102,9 @@ struct RowFacts {
 extension TableDataSource {
   /// The first index title that leads to each section.
   fileprivate func firstIndexTitles() throws(TableError) -> [Int: String] {
-    guard let index = sectionIndex else { return [:] }
     var titles: [Int: String] = [:]
-    for (number, title) in try index.sectionIndexTitles().enumerated() {
-      let path = try index.indexPath(forIndexTitle: title, at: number)
-      if titles[path.section] == nil { titles[path.section] = title }
+    for entry in try sectionIndexEntries() where titles[entry.path.section] == nil {
+      titles[entry.path.section] = entry.title
     }
     return titles
   }

@@ -5,6 +5,10 @@ import TabellaSystem
 /// The locations of a command line as one table, with the shaping options applied.
 struct ShapedTable {
   let source: any TableDataSource
+  /// The table in front of all shaping.
+  let base: any TableDataSource
+  /// The numbers of the columns that are means.
+  private(set) var means: Set<Int> = []
   /// The opened locations, in order.
   let tables: [OpenedTable]
   /// The join, if the sections are still those of the locations; else nil.
@@ -51,7 +55,7 @@ struct ShapedTable {
   ) throws(Failure) {
     let numbers = try invocation.columns.map { text throws(Failure) in
       try Failure.usage { () throws(TableError) in
-        try ColumnNames(source.columns).list(text).map(\.column)
+        try ColumnNames(source.columns).shown(text)
       }
     }
     self.init(source, name: name, columns: numbers ?? source.columns.usualNumbers)
@@ -59,6 +63,7 @@ struct ShapedTable {
 
   private init(_ source: any TableDataSource, name: String, columns: [Int]) {
     self.source = source
+    base = source
     subject = name
     tables = []
     joined = nil
@@ -71,8 +76,10 @@ struct ShapedTable {
   }
 
   /// Creates a table over a summary of another table, with some columns.
-  init(summary: any TableDataSource, of table: ShapedTable, columns: [Int]?) {
+  init(summary: any TableDataSource, of table: ShapedTable, columns: [Int]?, means: Set<Int>) {
     source = summary
+    base = summary
+    self.means = means
     tables = table.tables
     subject = table.subject
     joined = nil
@@ -113,13 +120,14 @@ struct ShapedTable {
     do throws(Failure) {
       let shape = try Shape(tables, invocation, subject: subject, command: command)
       source = shape.source
+      base = shape.base
       self.shape = shape.shape
       joined = invocation.sectionBy == nil ? shape.joined : nil
       sectionOrder = shape.source as? SectionSortedSource
       columns =
         try invocation.columns.map { text throws(Failure) in
           try Failure.usage { () throws(TableError) in
-            try shape.names.list(text).map(\.column)
+            try shape.names.shown(text)
           }
         } ?? shape.source.columns.usualNumbers
       guard Set(columns).count == columns.count else {
@@ -152,6 +160,7 @@ struct ShapedTable {
   /// The views over the locations.
   private struct Shape {
     var source: any TableDataSource
+    let base: any TableDataSource
     var joined: JoinedSource?
     let names: ColumnNames
     let shape: TableShape
@@ -170,7 +179,7 @@ struct ShapedTable {
       self.names = names
       try Guesses.checkOrder(invocation, names, command: command)
       let shape = try Failure.usage { () throws(TableError) in
-        var shape = TableShape(search: invocation.search)
+        var shape = TableShape(searches: invocation.searches)
         for filter in invocation.filters {
           shape.conditions.append(try Condition(filter.bytes, names))
         }
@@ -181,6 +190,7 @@ struct ShapedTable {
       }
       self.shape = shape
       let base = source
+      self.base = base
       source = try Failure.about(nil) { () throws(TableError) in
         try base.shaped(by: shape, dates: invocation.dates) { view in
           let isFilter = view is FilteredSource

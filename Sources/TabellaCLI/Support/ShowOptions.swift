@@ -64,7 +64,7 @@ extension ShownTable {
     try invocation.checkRowColumn(of: table, command: command)
     self.init(
       table, hasHeader: invocation.hasHeader,
-      hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,
+      hidesEmptySections: !invocation.filters.isEmpty || !invocation.searches.isEmpty,
       isGrouped: invocation.sectionBy != nil)
     footers = try invocation.footer.map { text throws(Failure) in
       try Footers(text, of: table, isExact: name == "json", screen)
@@ -90,6 +90,10 @@ extension Formats {
     _ name: String, _ output: Output, _ invocation: Invocation, of table: ShapedTable
   ) -> any Format {
     var format = make(name, output, invocation.display)
+    let means = table.columns.indices.filter { table.means.contains(table.columns[$0]) }
+    if !means.isEmpty, readableNames.contains(name) || name == "markdown" {
+      format = RoundedMeans(format, columns: means)
+    }
     if invocation.hasSectionColumn { format = SectionColumn(format) }
     if invocation.hasRowColumn { format = RowColumn(format, of: table.source) }
     if invocation.hasNumberColumn { format = NumberColumn(format) }

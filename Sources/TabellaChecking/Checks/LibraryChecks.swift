@@ -15,19 +15,16 @@ extension Check {
 
   static let manifestAgrees = Check(
     "manifest-agrees", .library,
-    "The manifest beside the library has the same id, version and options as the library.",
+    "The manifest beside the library has the same contract, id, version and options as the library.",
     hint: "hosts read the manifest without running the library: correct the one that is wrong",
     .file { run in
+      if let fault = run.manifestFile?.fault { throw Problem.failed(fault) }
       guard let manifest = run.manifest else {
         throw Problem.skipped("there is no manifest beside the library")
       }
-      guard manifest.contract == contractVersionName else {
-        throw Problem.failed(
-          "the manifest says contract \(manifest.contract), but this host has contract \(contractVersionName)"
-        )
-      }
       for (what, declared, said) in [
-        ("id", manifest.id, run.loaded.id), ("version", manifest.version, run.loaded.version),
+        ("contract", manifest.contract, run.loaded.contract), ("id", manifest.id, run.loaded.id),
+        ("version", manifest.version, run.loaded.version),
       ] where declared != said {
         throw Problem.failed("the manifest says \(what) \(declared), the library says \(said)")
       }
@@ -53,10 +50,23 @@ extension Check {
       }
     })
 
+  static let manifestMembers = Check(
+    "manifest-members", .recommended, .library,
+    "The manifest beside the library has only members that hosts know.",
+    hint: "correct the name, or remove the member; docs/contract.md lists them",
+    .file { run in
+      guard let file = run.manifestFile else {
+        throw Problem.skipped("there is no manifest beside the library")
+      }
+      guard file.ignoredMembers.isEmpty else {
+        throw Problem.failed("hosts ignore \(file.ignoredMembers.joined(separator: ", "))")
+      }
+    })
+
   static let exportsOneSymbol = Check(
     "exports-one-symbol", .recommended, .library,
     "The library exports the entry and nothing else.",
-    hint: "compile C with -fvisibility=hidden; link with --version-script, as Plugins/provider.map",
+    hint: "compile C with -fvisibility=hidden; in Swift, depend on the product TabellaSDK",
     .file { run in
       let others = try LibraryFile(run.library).exports.filter { $0 != providerEntrySymbol }
       guard others.isEmpty else {
@@ -69,8 +79,8 @@ extension Check {
   static let runpathIsRelative = Check(
     "runpath-is-relative", .recommended, .library,
     "The library finds other libraries relative to itself, not under paths of the build machine.",
-    hint: "link with -rpath '$ORIGIN'; swift build --disable-local-rpath with "
-      + "-Xswiftc -no-toolchain-stdlib-rpath leaves out the path of the toolchain",
+    hint: "link with -rpath '$ORIGIN'; in Swift, depend on the product TabellaSDK and build with "
+      + "-c release",
     .file { run in
       let absolute = try LibraryFile(run.library).searchPaths.filter { $0.hasPrefix("/") }
       guard absolute.isEmpty else {

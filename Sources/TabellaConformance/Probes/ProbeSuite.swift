@@ -37,7 +37,7 @@ package struct Probe: Hashable, Sendable {
 package struct ProbeSuite {
   /// All probes, in the best order for readers.
   package static let probes: [Probe] = [
-    .entryRefusesVersions, .entryIsQuiet, .entryIsQuick, .entryAnswersAgain, .unknownAbilities,
+    .entryComparesVersions, .entryIsQuiet, .entryIsQuick, .entryAnswersAgain, .unknownAbilities,
     .senselessRequests,
   ]
 

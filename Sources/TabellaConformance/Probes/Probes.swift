@@ -4,12 +4,13 @@ import TabellaBridge
 import TabellaSystem
 
 extension Probe {
-  static let entryRefusesVersions = Probe(
-    "entry-refuses-versions",
-    "The entry refuses a host of another contract version, using only its first two fields.",
+  static let entryComparesVersions = Probe(
+    "entry-compares-versions",
+    "The entry accepts the hosts of its own family of contract versions. It refuses all others, using "
+      + "only the first two fields.",
     hint:
-      "set provider_contract, compare contract_version, and return TABELLA_NOT_SUPPORTED before "
-      + "anything else is read or written"
+      "set provider_contract; unless TABELLA_CONTRACT_ACCEPTS(contract_version), return "
+      + "TABELLA_NOT_SUPPORTED before anything else is read or written"
   ) { trial in
     if let complaint = complaintAboutOtherVersions(trial.entry) { throw LawBroken(complaint) }
   }

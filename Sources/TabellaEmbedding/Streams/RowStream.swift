@@ -26,9 +26,11 @@ final class RowStream {
   let table: EmbeddedTable
   private let request: StreamRequest
   private let columns: [Column]
-  private var cursor: RowCursor
+  private var cursor: StreamCursor
   /// The stamp of the table's position at the start.
   private let stamp: Int
+  /// The number of cancellations at the start. A later one ends the stream.
+  private let cancellations: Int
   private var failure: Failure?
   /// The number of batches that were read. A caller of one batch wants only the first rows.
   private var batchCount = 0
@@ -48,8 +50,9 @@ final class RowStream {
       // Names a section that does not exist.
       _ = try table.source.numberOfRows(inSection: section, knowing: 0)
     }
-    cursor = RowCursor(table.source, request)
+    cursor = StreamCursor(table.source, request)
     stamp = table.position.stamp
+    cancellations = table.cancellations.count
   }
 
   func writeSchema(to out: UnsafeMutablePointer<ArrowSchema>) {
@@ -79,7 +82,7 @@ final class RowStream {
       defer { table.host.lock.unlock() }
       try check()
     } catch {
-      // The table moved on after the batch was read.
+      // The table moved on or was cancelled after the batch was read.
       batch.release?(&batch)
       throw error
     }
@@ -96,8 +99,11 @@ final class RowStream {
     serial.unlock()
   }
 
-  /// Throws if the table moved on since the stream began.
+  /// Throws if the table moved on or was cancelled since the stream began.
   private func check() throws(Failure) {
+    guard table.cancellations.count == cancellations else {
+      throw Failure(TableError(.cancelled, "cancelled"), in: table)
+    }
     guard table.position.stamp == stamp else {
       throw Failure(
         TableError(
@@ -115,9 +121,12 @@ final class RowStream {
 
   private func batch() throws(Failure) -> ArrowArray {
     try check()
-    table.flag.begin()
-    let parts: [RowCursor.Part]
-    do throws(TableError) { parts = try cursor.next(flag: table.flag) } catch {
+    let parts: [StreamCursor.Part]
+    defer { table.cancellations.endCall() }
+    do throws(TableError) {
+      try table.cancellations.beginCall(since: cancellations)
+      parts = try cursor.next(flag: table.cancellations.flag)
+    } catch {
       throw Failure(error, in: table)
     }
     var batch = ArrowArray()
@@ -142,7 +151,7 @@ final class RowStream {
 
   /// The array of a column. Text that the column reads as other values becomes these.
   private func array(
-    _ cells: ColumnBatch, of column: Column, _ parts: [RowCursor.Part]
+    _ cells: ColumnBatch, of column: Column, _ parts: [StreamCursor.Part]
   ) throws(Failure) -> ArrowArray {
     let values = column.values(of: cells)
     guard values.type == .text, request.form != .binary,
@@ -153,7 +162,7 @@ final class RowStream {
     return text.arrow(request.form)
   }
 
-  private func noUTF8(row: Int, _ column: Column, _ parts: [RowCursor.Part]) -> Failure {
+  private func noUTF8(row: Int, _ column: Column, _ parts: [StreamCursor.Part]) -> Failure {
     var rest = row
     let part = parts.first { part in
       if rest < part.rows.rowCount { return true }
@@ -169,7 +178,7 @@ final class RowStream {
 
   /// The arrays of the number and of the title of each row's section.
   private func sections(
-    of parts: [RowCursor.Part], _ count: Int
+    of parts: [StreamCursor.Part], _ count: Int
   ) throws(Failure) -> [ArrowArray] {
     let builder = BatchBuilder([.integer, .text], capacity: count)
     var last: (section: Int, title: String?)?

@@ -3,7 +3,7 @@ import Tabella
 import TabellaSystem
 
 extension Location {
-  /// Throws ``TableError`` with `.readOnly` for standard input and for a pipe, with or without a scheme. Opening a pipe
+  /// Throws `TableError` with `.readOnly` for standard input and for a pipe, with or without a scheme. Opening a pipe
   /// would wait for its writer.
   package func refuseStream() throws(TableError) {
     func isPipe(_ path: some Collection<UInt8>) -> Bool {

@@ -48,7 +48,7 @@ extension Receipt {
 
   /// Parses a stored line; `rest` is the number of bytes after it.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` if the line is not valid.
+  /// Throws `TableError` with `.invalidArgument` if the line is not valid.
   init(parsing head: [UInt8], id: ReceiptID, rest: Int) throws(TableError) {
     guard case .object(var members) = try JSONValue(parsing: head),
       members.removeValue(forKey: "digest") == .string(Receipt.digest(of: members))

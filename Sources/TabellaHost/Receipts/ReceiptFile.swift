@@ -7,7 +7,7 @@ final class ReceiptFile {
   private let file: Descriptor
   let size: Int
 
-  /// Throws ``TableError`` with `.denied` if others may have written the file, `.invalidArgument` if it is not a
+  /// Throws `TableError` with `.denied` if others may have written the file, `.invalidArgument` if it is not a
   /// regular file, `.notFound`, or `.io`.
   init(_ name: String, in folder: OwnFolder) throws(TableError) {
     let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY

@@ -29,7 +29,7 @@ extension Receipt {
 extension Receipt.Place {
   /// The location for one of these providers.
   ///
-  /// Throws ``TableError`` with `.io` if the path cannot be resolved.
+  /// Throws `TableError` with `.io` if the path cannot be resolved.
   package init(_ location: [UInt8], of manifests: [Manifest]) throws(TableError) {
     let start = location.prefix { $0 != UInt8(ascii: ":") }
     let claims =

@@ -19,6 +19,9 @@ public struct ReceiptStore: Sendable {
   /// A store in a folder of the caller. `folder` is an absolute path of any bytes. The first edit creates the folder.
   public init(folder: [UInt8]) { self.folder = folder }
 
+  /// A store in a folder of the caller. `folder` is an absolute path. The first edit creates the folder.
+  public init(folder: String) { self.init(folder: Array(folder.utf8)) }
+
   /// The store of the user, `$XDG_STATE_HOME/tabella/receipts`, which the program `tabella` uses.
   ///
   /// Throws ``ReceiptError`` with the kind ``ReceiptError/Kind/folder`` if the environment names no folder.
@@ -87,6 +90,9 @@ public struct ReceiptStore: Sendable {
     let source = view ?? table.source
     let name = table.location.description
     let place = try ReceiptError.about(name) { () throws(TableError) in
+      guard table.access == .editing else {
+        throw TableError(.readOnly, "is open for reading only; open it with access: .editing")
+      }
       try table.location.refuseStream()
       return try Receipt.Place(table.location.bytes, of: [table.manifest])
     }

@@ -37,7 +37,7 @@ public final class Trace: Sendable {
 
   /// A trace that appends to a file. `-` means standard error. A missing file is created, readable only by its owner.
   ///
-  /// Throws ``TableError`` if the file cannot be written, is a link, or is being written by another program.
+  /// Throws `TableError` if the file cannot be written, is a link, or is being written by another program.
   public init(path: [UInt8]) throws(TableError) {
     if path == [UInt8(ascii: "-")] { file = nil } else { file = try Trace.open(path) }
     let number = file == nil ? 2 : file.raw

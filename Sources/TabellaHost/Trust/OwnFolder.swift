@@ -11,7 +11,7 @@ public final class OwnFolder {
 
   /// Judges the folder and opens it. Returns nil if it does not exist.
   ///
-  /// `path` is absolute and may contain any bytes. Throws ``TableError``: `.denied` with the refused path, the reason
+  /// `path` is absolute and may contain any bytes. Throws `TableError`: `.denied` with the refused path, the reason
   /// and the remedy, even if the folder itself does not exist, or the system's error if the folder cannot be opened.
   public init?(_ path: [UInt8]) throws(TableError) {
     let shown = String(decoding: path, as: UTF8.self)
@@ -35,7 +35,7 @@ public final class OwnFolder {
   /// The descriptor of the folder, open only for looking up names (`O_PATH`). Valid during the lifetime of this object.
   public var descriptor: Int32 { walk.folder }
 
-  /// Judges an open file with this name in the folder. Throws ``TableError`` with `.denied`, the reason and the remedy.
+  /// Judges an open file with this name in the folder. Throws `TableError` with `.denied`, the reason and the remedy.
   public func judge(_ file: Int32, named name: String) throws(TableError) {
     guard let status = stat(of: file) else { throw .system(errno, "\(name) cannot be examined") }
     _ = try trust.judge(status, at: "\(walk.shown)/\(name)", of: "the file")

@@ -31,7 +31,7 @@ final class PathWalk {
 
   /// Starts at the root. Messages begin with `subject`.
   ///
-  /// Throws ``TableError`` with `.denied` for a path that is not absolute.
+  /// Throws `TableError` with `.denied` for a path that is not absolute.
   init(_ path: [UInt8], _ check: TrustCheck, subject: String) throws(TableError) {
     guard path.first == UInt8(ascii: "/") else {
       throw untrusted(
@@ -65,7 +65,7 @@ final class PathWalk {
     path.split(separator: UInt8(ascii: "/")).map { Array($0) }.filter { $0 != [46] }.reversed()
   }
 
-  /// Walks to the end. Throws ``TableError`` with `.denied` for a refused component, and with the code of the system's
+  /// Walks to the end. Throws `TableError` with `.denied` for a refused component, and with the code of the system's
   /// error for a component that cannot be opened.
   func walkToEnd() throws(TableError) -> End {
     while let name = rest.popLast() {

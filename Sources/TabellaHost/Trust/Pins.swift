@@ -59,7 +59,7 @@ public struct Pins: Hashable, Sendable {
 
   /// Reads the pins, sorted by id.
   ///
-  /// Throws ``TableError`` with `.denied` if the file is damaged or if others may have written it.
+  /// Throws `TableError` with `.denied` if the file is damaged or if others may have written it.
   public func read() throws(TableError) -> [Pin] { try read(by: TrustCheck()) }
 
   func read(by trust: TrustCheck) throws(TableError) -> [Pin] {
@@ -105,7 +105,7 @@ public struct Pins: Hashable, Sendable {
   /// Adds and removes pins. An added pin replaces the one with the same id. The change is durable when the call
   /// returns.
   ///
-  /// Throws ``TableError``: the errors of ``read()``, `.conflict` if another process writes the pins at the moment, and
+  /// Throws `TableError`: the errors of ``read()``, `.conflict` if another process writes the pins at the moment, and
   /// the errors of creating a file.
   public func change(adding added: [Pin], removing removed: Set<String> = []) throws(TableError) {
     guard let file, let slash = file.lastIndex(of: "/") else {

@@ -30,7 +30,7 @@ struct TrustCheck: Sendable {
     let owner: UInt32
     let mode: UInt32
 
-    /// All bytes of the file. Throws ``TableError`` with `.noProvider` if there are more than `limit`.
+    /// All bytes of the file. Throws `TableError` with `.noProvider` if there are more than `limit`.
     func bytes(limit: Int) throws(TableError) -> [UInt8] {
       guard let (bytes, isAll) = readAll(descriptor.raw, upTo: limit + 1) else {
         throw .system(errno, "cannot be read")
@@ -42,7 +42,7 @@ struct TrustCheck: Sendable {
 
   /// Opens a file.
   ///
-  /// Throws ``TableError``: `.denied` with the refused path, the reason and the remedy; `.notFound` if the file does
+  /// Throws `TableError`: `.denied` with the refused path, the reason and the remedy; `.notFound` if the file does
   /// not exist; `.noProvider` if it is no regular file.
   func open(_ path: String, for purpose: Purpose) throws(TableError) -> File {
     let walk = try PathWalk(Array(path.utf8), self, subject: path)
@@ -81,7 +81,7 @@ struct TrustCheck: Sendable {
   /// Judges a path from which the dynamic loader takes further libraries: a folder, or the file of a library.
   ///
   /// If nothing exists there, nobody else may be able to create it. Messages begin with `subject`. Throws
-  /// ``TableError`` with `.denied`.
+  /// `TableError` with `.denied`.
   func checkNeeded(_ path: String, _ subject: String) throws(TableError) {
     let walk = try PathWalk(Array(path.utf8), self, subject: subject)
     switch try walk.walkToEnd() {
@@ -99,7 +99,7 @@ struct TrustCheck: Sendable {
 
   // Judging
 
-  /// Throws ``TableError`` with `.denied` if others own the file at `path` or may change it.
+  /// Throws `TableError` with `.denied` if others own the file at `path` or may change it.
   ///
   /// Returns whether the file is a sticky folder. There, everybody may create files, but change only their own.
   func judge(_ status: stat, at path: String, of subject: String) throws(TableError) -> Bool {

@@ -26,7 +26,7 @@ extension Host {
   /// Checks the library of a provider and holds it open, so that `Library.load` loads exactly the checked file. Runs
   /// none of its code.
   ///
-  /// Throws ``TableError``: `.denied` if the library is not trusted or does not match its pin, `.noProvider` if it does
+  /// Throws `TableError`: `.denied` if the library is not trusted or does not match its pin, `.noProvider` if it does
   /// not export the entry point of a provider.
   public func report(on entry: Catalogue.Entry) throws(TableError) -> TrustReport {
     try report(

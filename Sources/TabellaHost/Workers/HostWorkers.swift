@@ -47,25 +47,28 @@ extension Host {
   ///
   /// ``isolation`` selects the process. A worker ends after this call.
   package func examine(library: String) throws(TableError) -> LoadedProvider {
+    func reply(_ provider: ImportedProvider) -> LoadedProvider {
+      LoadedProvider(
+        contract: provider.contract, id: provider.id, version: provider.version,
+        options: provider.options)
+    }
     let entry = entry(of: library)
     if let entry, !isIsolated(entry) {
       let provider = try load(entry)
-      return LoadedProvider(
-        id: provider.id, version: provider.version, options: provider.options)
+      return reply(provider)
     }
     let load = LoadRequest(library: library, name: entry?.manifest.id ?? library)
     guard isolation == .never else {
       return try launch(load, OpenRequest(location: []), .reading, entry).start().provider
     }
     let provider = try Library.load(try report(onLibraryAt: library).library, name: library)
-    return LoadedProvider(
-      id: provider.id, version: provider.version, options: provider.options)
+    return reply(provider)
   }
 
   /// Lets a new worker perform one check of a library: a probe, or a law that needs its own process. `ProbeSuite` has
   /// both.
   ///
-  /// Throws ``TableError`` with the worker's end if the worker ends before it answers.
+  /// Throws `TableError` with the worker's end if the worker ends before it answers.
   package func probe(
     library: String, name: String? = nil, _ probe: ProbeRequest
   ) throws(TableError) -> ProbeAnswer {
@@ -245,7 +248,7 @@ public struct WorkerStatus: Sendable {
     confinement = provider.confinement
   }
 
-  /// The present use of resources. Throws ``TableError`` if the worker has ended.
+  /// The present use of resources. Throws `TableError` if the worker has ended.
   public func statistics() throws(TableError) -> ResourceUse { try session.statistics() }
 
   /// The error with which the worker ended; nil while it lives.

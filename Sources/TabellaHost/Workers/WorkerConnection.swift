@@ -22,7 +22,7 @@ struct DescriptorPair: ~Copyable {
     second = Descriptor(owning: ends[1])
   }
 
-  /// Takes over the pair that `make` creates for a worker. Throws ``TableError`` on failure.
+  /// Takes over the pair that `make` creates for a worker. Throws `TableError` on failure.
   init(forWorker make: (UnsafeMutablePointer<Int32>) -> Int32) throws(TableError) {
     guard let pair = DescriptorPair(make) else {
       throw .system(errno, "a worker cannot be connected")
@@ -60,7 +60,7 @@ struct WorkerConnection: ~Copyable {
   /// The ends of the worker.
   let worker: WorkerEnds
 
-  /// Creates all connections. Throws ``TableError`` on failure.
+  /// Creates all connections. Throws `TableError` on failure.
   init() throws(TableError) {
     let main = try DescriptorPair(forWorker: tabella_system_make_sockets)
     let side = try DescriptorPair(forWorker: tabella_system_make_sockets)

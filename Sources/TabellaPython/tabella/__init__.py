@@ -15,16 +15,17 @@ from typing import Any, Mapping, Sequence
 
 from . import _structs, errors
 from ._texts import Value
+from ._arguments import Location
 from ._native import function
 from .changes import Change, Changes, Follower
 from .columns import Column
 from .edits import Batch, EditResult, Outcome
 from .errors import *  # noqa: F403
-from .host import Host, Option, default_host
+from .host import Host, Option, default_host, tables_of
 from .rows import Path, Row
 from .sections import Section, SectionList
 from .streams import ArrowStream
-from .table import Location, Table
+from .table import Table
 
 __version__ = "0.1.0"
 
@@ -40,14 +41,14 @@ def open(
 
     `provider` is the id of a provider; without it, the provider that fits is chosen. `options` are those that the
     provider declares, such as `{"types": "infer"}`. `editing` allows edits. Raises NotFound, Denied, NoProvider,
-    InvalidArgument and other errors.
+    InvalidArgument and other errors, or TypeError for an argument of a wrong type.
     """
     return default_host().open(location, provider=provider, options=options, editing=editing)
 
 
 def join(tables: Sequence[Table]) -> Table:
     """Joins tables: their sections one after the other, columns united by name. All must have the same host."""
-    tables = list(tables)
+    tables = tables_of(tables)
     return (tables[0]._host if tables else default_host()).join(tables)
 
 
@@ -62,7 +63,8 @@ def log(location: Location | None = None) -> Table:
 
 
 def undo(what: Location | EditResult, *, dry_run: bool = False) -> EditResult:
-    """Undoes an edit: the newest one of a location, or the one with a receipt, "receipt:ID", or its result.
+    """Undoes an edit: the newest one of a location, or the one with a receipt ("receipt:ID", or ID as in the log), or
+    the one with a result.
 
     Raises NotFound if there is no such edit, and Conflict if the data has changed since.
     """

@@ -21,7 +21,7 @@ _MIRRORED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt
 _INTEGERS = {"Int", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"}
 _REALS = {"Float", "Float32", "Float64"}
 # Texts that a filter reads as they are: no quotes, no blanks at the ends, no operator at the start.
-_PLAIN = re.compile(r"[^\s\"'=<>~!\x00-\x1f]([^\"'\x00-\x1f]*[^\s\"'\x00-\x1f])?")
+_PLAIN = re.compile(r"[^\s\"'=<>~!{\x00-\x1f]([^\"'\x00-\x1f]*[^\s\"'\x00-\x1f])?")
 
 
 def filters_of(predicate: Any, columns: Sequence[Column]) -> list[str]:

@@ -12,7 +12,7 @@ from ._arrow import Batch
 from ._library import library, usable
 from ._native import Handle, call, error_of, release
 from .columns import Column, columns_of
-from .errors import InvalidState, Unsupported
+from .errors import InvalidState, Unsupported, warn
 
 EVERYTHING = 2**63 - 1
 
@@ -20,7 +20,9 @@ EVERYTHING = 2**63 - 1
 class Source:
     """The source of a table. All methods may be called from any thread; they wait for each other."""
 
-    def __init__(self, table: Handle) -> None:
+    def __init__(self, table: Handle, warnings: list[str]) -> None:
+        """`warnings` is the list that receives the warnings of the provider."""
+        self._warnings = warnings
         self._lock = threading.RLock()
         struct = c.Source()
         with table as pointer:
@@ -31,7 +33,10 @@ class Source:
         self._finalizer.atexit = False
         self._sections = self._ability(b"tabella.sections/1", c.Sections)
         self._identity = self._ability(b"tabella.identity/1", c.Identity)
+        self._diagnostics = self._ability(b"tabella.diagnostics/1", c.Diagnostics)
         self._columns: list[Column] | None = None
+        #: How often the table has moved to another version.
+        self.moves = 0
 
     def __enter__(self) -> None:
         """Begins a call: waits for the calls of other threads. Checks that the process and this object may call."""
@@ -76,7 +81,8 @@ class Source:
 
     def forget(self) -> None:
         """Forgets the columns, because the table has moved to another version."""
-        with self:
+        with self._lock:
+            self.moves += 1
             self._columns = None
 
     def version(self) -> str | None:
@@ -133,7 +139,21 @@ class Source:
         struct = c.BatchOfRows()
         with self:
             self._call(self._functions.rows, byref(request), byref(struct))
-        return Batch(struct, columns, ids)
+        batch = Batch(struct, columns, ids)
+        warn(self.take_warnings())
+        return batch
+
+    def take_warnings(self) -> list[str]:
+        """Moves the new warnings of the provider to the list, and returns them."""
+        taken: list[str] = []
+        if self._diagnostics is None:
+            return taken
+        remark = c.Diagnostic()
+        with self:
+            while self._diagnostics.next(self._source, byref(remark)) == 1:
+                taken.append(c.text_of(remark.message) or "")
+            self._warnings += taken
+        return taken
 
     def find(self, id: str) -> tuple[int, int]:
         """The position of the row with this id."""

@@ -275,6 +275,12 @@ class Source(Structure):
     _fields_ = [("table", POINTER(SourceTable)), ("source", c_void_p)]
 
 
+class Diagnostic(Structure):
+    """tabella_diagnostic: a remark about the data."""
+
+    _fields_ = [("severity", c_int32), ("reserved", c_int32), ("message", String)]
+
+
 Release = CFUNCTYPE(None, c_void_p)
 GetSchema = CFUNCTYPE(ctypes.c_int, c_void_p, POINTER(ArrowSchema))
 _Flags = CFUNCTYPE(c_uint64, c_void_p)
@@ -286,6 +292,7 @@ _Rows = CFUNCTYPE(c_int32, c_void_p, POINTER(RowRequest), POINTER(BatchOfRows), 
 _SectionCount = CFUNCTYPE(c_int32, c_void_p, c_int64, POINTER(Count), POINTER(Failure))
 _Title = CFUNCTYPE(c_int32, c_void_p, c_int64, c_int32, POINTER(String), POINTER(Failure))
 _Find = CFUNCTYPE(c_int32, c_void_p, String, POINTER(IndexPath), POINTER(Failure))
+_Next = CFUNCTYPE(c_int32, c_void_p, POINTER(Diagnostic))
 _Pull = CFUNCTYPE(c_int32, c_void_p, POINTER(ListOfChanges), POINTER(Failure))
 
 SourceTable._fields_ = [
@@ -312,6 +319,12 @@ class Identity(Structure):
     _fields_ = [("find", _Find)]
 
 
+class Diagnostics(Structure):
+    """tabella.diagnostics/1."""
+
+    _fields_ = [("next", _Next)]
+
+
 class ChangesTable(Structure):
     """tabella.changes/1."""
 
@@ -328,10 +341,7 @@ class Strings:
         """A struct with these bytes. None makes an absent string."""
         if text is None:
             return String(None, 0)
-        if not isinstance(text, (str, bytes, bytearray, memoryview)):
-            # bytes(50_000) would be as many zeros.
-            raise TypeError(f"a str or bytes is needed, not {type(text).__name__}")
-        data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
+        data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
         buffer = ctypes.create_string_buffer(data, len(data) + 1)
         self._kept.append(buffer)
         return String(ctypes.addressof(buffer), len(data))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterator
 
 from . import _structs as c
+from ._arguments import wrong
 from ._library import library, usable
 from ._native import Handle, call, release
 from .errors import InvalidState
@@ -136,6 +137,8 @@ class Follower:
     _STEP = 3600.0
 
     def __init__(self, table: Table, timeout: float | None = None) -> None:
+        if timeout is not None and not hasattr(timeout, "__float__"):
+            raise wrong("timeout", "a number of seconds", timeout)
         self._table = table
         self._timeout = timeout
         self._signal = _Signal()

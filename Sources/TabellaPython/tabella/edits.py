@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ctypes import byref
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Mapping, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _structs as c
+from ._arguments import number, pair, text, wrong
 from ._native import call, release
 from ._values import CellValue, value_of
 from .changes import Changes, changes_of
@@ -92,13 +94,14 @@ class Batch:
 
     # Edits
 
-    def set(self, row: Target, cells: Mapping[str, CellValue] | None = None, /, **more: CellValue) -> None:
+    def set(self, row: Target, cells: Mapping[str, CellValue] | Row | None = None, /, **more: CellValue) -> None:
         """Sets cells of a row, or the `title` of a section.
 
         Names of columns are keywords, or keys of the mapping `cells`.
         """
+        values = _cells(cells, more)
         edit = self._add(_SET, row)
-        self._put(edit, {**(cells or {}), **more}, edit.source.row < 0 and not edit.id.bytes)
+        self._put(edit, values, edit.source.row < 0 and not edit.id.bytes)
 
     def delete(self, *rows: Target) -> None:
         """Deletes rows. A section is deleted with its rows."""
@@ -106,32 +109,37 @@ class Batch:
             self._add(_DELETE, row)
 
     def insert(
-        self, at: tuple[int, int], cells: Mapping[str, CellValue] | None = None, /, **more: CellValue
+        self, at: tuple[int, int], cells: Mapping[str, CellValue] | Row | None = None, /, **more: CellValue
     ) -> None:
         """Inserts a row at a position that counts after the batch. Cells without a value are missing."""
+        target, values = pair("at", at, "a pair (section, row)"), _cells(cells, more)
         edit = self._make(_INSERT)
-        edit.target = c.IndexPath(*at)
-        self._put(edit, {**(cells or {}), **more}, False)
+        edit.target = c.IndexPath(*target)
+        self._put(edit, values, False)
 
     def append(
-        self, cells: Mapping[str, CellValue] | None = None, /, *, section: int | Section = 0, **more: CellValue
+        self, cells: Mapping[str, CellValue] | Row | None = None, /, *, section: int | Section = 0, **more: CellValue
     ) -> None:
         """Inserts a row at the end of a section."""
-        number = section.number if isinstance(section, Section) else section
+        place, values = _section_number("section", section), _cells(cells, more)
         edit = self._make(_INSERT)
-        self._appends.append((number, edit))
-        self._put(edit, {**(cells or {}), **more}, False)
+        self._appends.append((place, edit))
+        self._put(edit, values, False)
 
     def insert_section(self, at: int, title: str | None = None) -> None:
         """Inserts an empty section at a position that counts after the batch."""
+        target, title = number("at", at), text("title", title)
         edit = self._make(_INSERT)
-        edit.target = c.IndexPath(at, -1)
+        edit.target = c.IndexPath(target, -1)
         self._put(edit, {} if title is None else {"title": title}, True)
 
     def move(self, row: Target, to: tuple[int, int] | int) -> None:
         """Moves a row to a final position `(section, row)`, or a section to a final number."""
+        is_section = hasattr(to, "__index__")
+        expected = "a pair (section, row), or the number of a section"
+        target = (number("to", to), -1) if is_section else pair("to", to, expected)
         edit = self._add(_MOVE, row)
-        edit.target = c.IndexPath(to, -1) if isinstance(to, int) else c.IndexPath(*to)
+        edit.target = c.IndexPath(*target)
 
     def _make(self, kind: int) -> c.Edit:
         if self._result is not None:
@@ -156,14 +164,16 @@ class Batch:
             return row, None
         if isinstance(row, Section):
             return None, row.path
+        source = self._table._open_source()
         if isinstance(row, Row):
             if row.id is not None:
                 return row.id, None
-            if row._reader is not self._table._current_reader:
-                raise Conflict("the table has changed since this row was read; read it again")
-            return None, row.path
-        path = Path(*row)
-        if path.row >= 0 and self._table._open_source().has_volatile_order():
+            if not row._reader.shows(source):
+                raise Conflict("the row has no id, and is not of this version of this table; read it again")
+            path = row.path
+        else:
+            path = Path(*pair("row", row, "a Row, an id, a pair (section, row) or a Section"))
+        if path.row >= 0 and source.has_volatile_order():
             raise InvalidArgument("the order of the rows can change at any time; name the row by its id")
         return None, path
 
@@ -245,6 +255,25 @@ class Batch:
         if id is not None:
             return self._table._open_source().find(id)[0]
         return int(edit.source.section) if edit.source.row >= 0 else -1
+
+
+def _cells(cells: Any, more: dict[str, CellValue]) -> dict[str, CellValue]:
+    """The cells of both kinds of arguments."""
+    if cells is None:
+        return more
+    if isinstance(cells, Row):
+        cells = dict(cells)
+    if not isinstance(cells, Mapping):
+        raise wrong("cells", "a dictionary from names of columns to values", cells)
+    return {**cells, **more}
+
+
+def _section_number(name: str, section: Any) -> int:
+    if isinstance(section, Section):
+        return section.number
+    if not hasattr(section, "__index__"):
+        raise wrong(name, "a Section or its number", section)
+    return number(name, section)
 
 
 def result_of(struct: c.EmbedEdit, dry_run: bool) -> EditResult:

@@ -5,7 +5,10 @@ Each class stands for one code, or for a group of codes. `Error` catches all of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Iterable
 
 if TYPE_CHECKING:
     from .edits import EditResult
@@ -29,6 +32,8 @@ __all__ = [
     "ProviderMisbehaved",
     "NoProvider",
     "LibraryMissing",
+    "WrongData",
+    "DataWarning",
 ]
 
 
@@ -169,6 +174,12 @@ class NoProvider(ProviderError):
     code, name = 101, "no-provider"
 
 
+class WrongData(Error, ValueError):
+    """A cell has a value that the call cannot use, such as a text in a column that is summed."""
+
+    code, name = 102, "wrong-data"
+
+
 class LibraryMissing(Error, ImportError):
     """The library libtabella.so.0 was not found or could not be loaded."""
 
@@ -182,7 +193,7 @@ _CLASSES: dict[int, type[Error]] = {
     each.code: each
     for each in (
         Unsupported, InvalidArgument, InvalidState, NotFound, Conflict, ReadOnly, Constraint, StorageError,
-        Cancelled, Timeout, Denied, ProviderFailed, ProviderMisbehaved, NoProvider,
+        Cancelled, Timeout, Denied, ProviderFailed, ProviderMisbehaved, NoProvider, WrongData,
     )
 }  # fmt: skip
 
@@ -190,3 +201,21 @@ _CLASSES: dict[int, type[Error]] = {
 def error_class(code: int) -> type[Error]:
     """The class for a code. An unknown code means a bug of the provider."""
     return _CLASSES.get(code, ProviderFailed)
+
+
+class DataWarning(UserWarning):
+    """A warning of a provider about its data: the data was read, but perhaps not as its author meant it."""
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Issues warnings about the line of the program that called this package."""
+    for message in messages:
+        warnings.warn(message, DataWarning, stacklevel=_depth())
+
+
+def _depth() -> int:
+    """The level of the first caller outside this package, counted from the caller of this function."""
+    own, level, frame = f"{Path(__file__).parent}/", 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack
 from ctypes import byref, c_void_p
-from typing import Mapping, Sequence, Union
+from typing import Any, Sequence, Union
 
+from . import _arguments as arguments
 from . import _structs as c
+from ._arguments import Location, wrong
 from ._native import Handle, call
 from .edits import EditResult, raise_first_failure, result_of
 from .errors import InvalidArgument, InvalidState
-from .table import Location, Table
+from .table import Table
 
-Option = Union[str, int, bool]
+Option = Union[str, int, float, bool]
 
 _ISOLATION = {"automatic": 0, "always": 1, "never": 2}
 
@@ -40,14 +43,13 @@ class Host:
         isolation: str = "automatic",
         weak_isolation: bool = False,
     ) -> None:
-        if isolation not in _ISOLATION:
-            raise InvalidArgument(f"isolation must be one of {', '.join(_ISOLATION)}")
+        if not isinstance(isolation, str) or isolation not in _ISOLATION:
+            raise InvalidArgument(f"isolation must be one of {', '.join(_ISOLATION)}, not {isolation!r}")
         strings = c.Strings()
-        folders = None if provider_path is None else b":".join(map(_absolute, provider_path))
         settings = c.Settings(
-            strings.string(folders),
-            strings.string(None if worker is None else _absolute(worker)),
-            strings.string(None if receipts is None else _absolute(receipts)),
+            strings.string(None if provider_path is None else _path(provider_path)),
+            strings.string(None if worker is None else _absolute("worker", worker)),
+            strings.string(None if receipts is None else _absolute("receipts", receipts)),
             _ISOLATION[isolation],
             1 if weak_isolation else 0,
         )
@@ -74,51 +76,49 @@ class Host:
         editing: bool = False,
     ) -> Table:
         """Opens a location: a path, or "scheme:rest". See `tabella.open`."""
-        strings = c.Strings()
+        strings, out = c.Strings(), c_void_p()
         pairs = [
-            c.OptionValue(strings.string(name), strings.string(_option(value)))
-            for name, value in (options or {}).items()
+            c.OptionValue(strings.string(name), strings.string(value)) for name, value in _options(options)
         ]
         array = (c.OptionValue * len(pairs))(*pairs)
-        name = os.fsencode(location)
-        request = c.Request(
-            strings.string(name), strings.string(provider), array, len(pairs), 1 if editing else 0, 0
-        )
-        out = c_void_p()
+        name = arguments.location("location", location)
+        chosen = strings.string(arguments.text("provider", provider))
+        request = c.Request(strings.string(name), chosen, array, len(pairs), 1 if editing else 0, 0)
         with self._handle as host:
             call("open", host, byref(request), byref(out))
-        return Table(self, out.value or 0, os.fsdecode(name), name)
+        read_only = None if editing else "it is open for reading only; open it with editing=True"
+        return Table(self, out.value or 0, os.fsdecode(name), name, read_only)
 
     def join(self, tables: Sequence[Table]) -> Table:
         """Joins tables of this host: their sections one after the other, columns united by name."""
-        tables, out = list(tables), c_void_p()
+        tables, out = tables_of(tables), c_void_p()
         with ExitStack() as uses:
             pointers = [uses.enter_context(table._handle) for table in tables]
             call("join", (c_void_p * len(pointers))(*pointers), len(pointers), byref(out))
-        return Table(self, out.value or 0, " + ".join(table.location for table in tables), None)
+        return Table(self, out.value or 0, " + ".join(table.location for table in tables))
 
     def providers(self) -> Table:
         """A table of the providers that were found, and of the refused ones with the reason."""
         out = c_void_p()
         with self._handle as host:
             call("providers", host, byref(out))
-        return Table(self, out.value or 0, "providers", None)
+        return Table(self, out.value or 0, "providers")
 
     def log(self, location: Location | None = None) -> Table:
         """A table of the edits of a location, or of all locations, newest first."""
         strings, out = c.Strings(), c_void_p()
-        name = None if location is None else os.fsencode(location)
+        name = None if location is None else arguments.location("location", location)
         with self._handle as host:
             call("log", host, strings.string(name), byref(out))
-        return Table(self, out.value or 0, "log", None)
+        return Table(self, out.value or 0, "log")
 
     def undo(self, what: Location | EditResult, *, dry_run: bool = False) -> EditResult:
-        """Undoes the newest edit of a location, or one edit: "receipt:ID", or its result. See `tabella.undo`."""
+        """Undoes the newest edit of a location, or one edit: its receipt, or its result. See `tabella.undo`."""
         strings, out = c.Strings(), c.EmbedEdit()
         place = what.receipt if isinstance(what, EditResult) else what
-        if place is None:
+        if isinstance(what, EditResult) and place is None:
             raise InvalidState("the edit has no receipt, so it cannot be undone")
-        name = strings.string(os.fsencode(place))
+        name = strings.string(arguments.location("what", place))
         with self._handle as host:
             call("undo", host, name, c.DRY_RUN if dry_run else 0, byref(out))
         result = result_of(out, dry_run)
@@ -126,14 +126,45 @@ class Host:
         return result
 
 
-def _absolute(path: Location) -> bytes:
-    return os.path.abspath(os.fsencode(path))
+    def __reduce__(self) -> Any:
+        raise TypeError("a host cannot be pickled or copied; create one in each process")
 
 
-def _option(value: Option) -> str:
+def tables_of(tables: Any) -> list[Table]:
+    """A list of tables."""
+    found = None if isinstance(tables, Table) else arguments.items(tables)
+    if found is None or not all(isinstance(each, Table) for each in found):
+        raise wrong("tables", "a list of tables", tables)
+    return found
+
+
+def _path(folders: Any) -> bytes:
+    """Folders, separated by colons."""
+    found = None if isinstance(folders, (str, bytes)) else arguments.items(folders)
+    if found is None:
+        raise wrong("provider_path", "a list of folders", folders)
+    return b":".join(_absolute("a folder of provider_path", each) for each in found)
+
+
+def _absolute(name: str, path: Any) -> bytes:
+    return os.path.abspath(arguments.location(name, path))
+
+
+def _options(options: Any) -> list[tuple[str, str]]:
+    """Pairs of names and texts."""
+    if options is None:
+        return []
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise wrong("options", "a dictionary from names to values", options)
+    return [(name, _option(name, value)) for name, value in options.items()]
+
+
+def _option(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise wrong(f"the option {name}", "a str, a number or a bool", value)
 
 
 _lock = threading.Lock()

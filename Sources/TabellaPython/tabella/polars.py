@@ -8,8 +8,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from ._polars_filters import filters_of
+from ._arguments import Location
 from .host import Host, Option, default_host
-from .table import Location, Table
+from .table import Table
 
 _SECTION = ("section", "section title")
 _ID = "id"

@@ -30,12 +30,13 @@ class Row:
 
     `row["city"]` and `row[2]` return a value: str, int, float, bool, datetime (UTC, microseconds), bytes (binary
     cells, and text that is not UTF-8), or None for a missing cell. Iteration returns the values, and `dict(row)`
-    makes a dictionary. A row keeps its values when the table changes.
+    makes a dictionary. A row keeps its values when the table changes. Rows with the same columns and values are equal,
+    and have one hash. A pickled row consists of its values, its id and its path.
     """
 
     __slots__ = ("_reader", "_batch", "_at", "path")
 
-    def __init__(self, reader: Reader, batch: Batch, at: int, path: Path) -> None:
+    def __init__(self, reader: _Names, batch: Batch | _OneRow, at: int, path: Path) -> None:
         self._reader = reader
         self._batch = batch
         self._at = at
@@ -94,24 +95,64 @@ class Row:
             return self.keys() == other.keys() and self.values() == other.values()
         return NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((tuple(self.keys()), self.values()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copied, (self.keys(), self.values(), self.id, tuple(self.path))
 
     def __repr__(self) -> str:
         return f"<tabella.Row {self.path.section}:{self.path.row} {dict(self)!r}>"
 
 
-class Reader:
+class _Names:
+    """The names of the columns of a row."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+
+    def shows(self, source: Source) -> bool:
+        """Whether a path of this row names the same row of a source."""
+        return False
+
+    def on_request(self, name: str, path: Path) -> Value:
+        """The value of a column that the row does not contain. Raises KeyError if there is no such column."""
+        raise KeyError(f"there is no column {name}; the columns are {', '.join(self.names)}")
+
+
+class _OneRow:
+    """The values and the id of a row that was copied."""
+
+    def __init__(self, values: Sequence[Value], id: str | None) -> None:
+        self.cells = [[value] for value in values]
+        self.ids = None if id is None else [id]
+
+
+def _copied(names: Sequence[str], values: Sequence[Value], id: str | None, path: tuple[int, int]) -> Row:
+    """A row of a pickle."""
+    return Row(_Names(names), _OneRow(values, id), 0, Path(*path))
+
+
+class Reader(_Names):
     """Reads rows of one version of a table, in some of its columns."""
 
     def __init__(self, source: Source, columns: Sequence[Column], with_ids: bool = True) -> None:
-        self.source = source
         self.columns = list(columns)
-        self.names = [each.name for each in self.columns]
-        self.numbers = {name: number for number, name in enumerate(self.names)}
-        self.is_current = True
+        super().__init__([each.name for each in self.columns])
+        self.source = source
+        self._moves = source.moves
         self._with_ids = with_ids
         self._lock = threading.Lock()
         self._blocks: OrderedDict[tuple[int, int], list[tuple[int, Batch]]] = OrderedDict()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the table still shows the version that this object reads."""
+        return self._moves == self.source.moves
+
+    def shows(self, source: Source) -> bool:
+        return self.source is source and self.is_current
 
     def rows(self, section: int, first: int, count: int) -> Batch:
         """One batch of a section."""
@@ -161,13 +202,11 @@ class Reader:
             size = min(size * 2, _MOST)
 
     def on_request(self, name: str, path: Path) -> Value:
-        """The value of a column that the rows do not contain. Raises KeyError if there is no such column."""
         for column in self.source.columns():
             if column.name == name:
                 if not self.is_current:
-                    break
+                    raise Conflict("the table has changed since this row was read; read it again")
+                # The cells live as long as their batch.
                 batch = self.source.rows(path.section, path.row, 1, [column], False)
                 return batch.cells[0][0]
-        else:
-            raise KeyError(f"there is no column {name}; the columns are {', '.join(self.names)}")
-        raise Conflict("the table has changed since this row was read; read it again")
+        return super().on_request(name, path)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Iterator, Union, overload
 
+from ._arguments import wrong
+from ._sequence import Rows
 from .errors import NotFound
-from .rows import Path, Row
+from .rows import Path, Reader, Row
+from .streams import ArrowStream
 
 if TYPE_CHECKING:
     from .table import Table
 
 
-class Section(Sequence):  # type: ignore[type-arg]
-    """A section: a sequence of rows with a title. It names a position, and shows the table's current version."""
+# Not a Sequence: polars would take it as a list of objects.
+class Section(Rows):
+    """A section: rows with a title. It names a position, and shows the table's current version."""
 
     __slots__ = ("_table", "number")
 
@@ -44,25 +48,31 @@ class Section(Sequence):  # type: ignore[type-arg]
     def __bool__(self) -> bool:
         return self._table._open_source().row_count(self.number, 1)[0] > 0
 
-    @overload
-    def __getitem__(self, key: int) -> Row: ...
+    @property
+    def _owner(self) -> Table:
+        return self._table
 
-    @overload
-    def __getitem__(self, key: slice) -> list[Row]: ...
-
-    def __getitem__(self, key: Union[int, slice]) -> Any:
-        if isinstance(key, slice):
-            return rows_of_slice(self, key)
-        number = key if key >= 0 else key + len(self)
-        if number < 0:
-            raise IndexError(f"section {self.number} has no row {key}")
+    def _row(self, number: int) -> Row:
         return self._table._reader().row(self.number, number)
 
-    def __iter__(self) -> Iterator[Row]:
-        return self._table._reader().stream(self.number)
+    def _stream(self, reader: Reader, first: int = 0, count: int | None = None) -> Iterator[Row]:
+        return reader.stream(self.number, first, count)
 
-    def _stream(self, first: int, count: int) -> Iterator[Row]:
-        return self._table._reader().stream(self.number, first, count)
+    def arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        first: int = 0,
+        count: int | None = None,
+        text: str = "utf8",
+        with_section: bool = False,
+        with_id: bool = False,
+        rows_per_batch: int = 0,
+    ) -> ArrowStream:
+        """Some rows and columns of the section, for users of Arrow. See `Table.arrow`."""
+        return ArrowStream(
+            self._table, columns, self.number, first, count, rows_per_batch, text, with_section, with_id
+        )
 
     def __repr__(self) -> str:
         return f"<tabella.Section {self.number} {self.title!r}>"
@@ -89,14 +99,18 @@ class SectionList(Sequence):  # type: ignore[type-arg]
         """A section by its number or by its title. Raises NotFound for a title that no section has."""
         if isinstance(key, slice):
             return [Section(self._table, number) for number in range(*key.indices(len(self)))]
-        if isinstance(key, str):
+        if isinstance(key, (str, bytes)):
             return self._titled(key)
-        number = key if key >= 0 else key + len(self)
+        if not hasattr(key, "__index__"):
+            raise wrong("a section", "named by its number or its title", key)
+        number = key.__index__()
+        if number < 0:
+            number += len(self)
         if number < 0 or self._table._open_source().section_count(number + 1)[0] <= number:
             raise IndexError(f"the table has no section {key}")
         return Section(self._table, number)
 
-    def _titled(self, title: str) -> Section:
+    def _titled(self, title: str | bytes) -> Section:
         for section in self:
             if section.title == title:
                 return section
@@ -110,18 +124,3 @@ class SectionList(Sequence):  # type: ignore[type-arg]
 
     def __repr__(self) -> str:
         return f"<tabella.SectionList of {self._table!r}>"
-
-
-def rows_of_slice(rows: Any, key: slice) -> list[Row]:
-    """The rows of a slice. A slice without negative numbers does not count the rows."""
-    start, stop, step = key.start, key.stop, 1 if key.step is None else key.step
-    if step > 0 and (start is None or start >= 0) and stop is not None and stop >= 0:
-        first = start or 0
-        found = list(rows._stream(first, stop - first)) if stop > first else []
-        return found[::step]
-    numbers = range(*key.indices(len(rows)))
-    if not numbers:
-        return []
-    first = min(numbers[0], numbers[-1])
-    found = list(rows._stream(first, max(numbers[0], numbers[-1]) - first + 1))
-    return found[::step] if step > 0 else found[::-1][::-step]

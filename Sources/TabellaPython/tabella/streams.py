@@ -7,9 +7,10 @@ from ctypes import byref, c_int64
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _structs as c
+from ._arguments import names, number
 from ._capsules import capsule, schema_in, sweep
 from ._native import call
-from .errors import StorageError
+from .errors import InvalidArgument, StorageError
 
 if TYPE_CHECKING:
     from .table import Table
@@ -34,14 +35,21 @@ class ArrowStream:
         count: int | None,
         rows_per_batch: int,
         text: str,
-        flags: int,
+        with_section: bool,
+        with_id: bool,
     ) -> None:
-        if text not in _TEXTS:
-            raise ValueError(f"text must be one of {', '.join(_TEXTS)}")
+        if not isinstance(text, str) or text not in _TEXTS:
+            raise InvalidArgument(f"text must be one of {', '.join(_TEXTS)}, not {text!r}")
         self._table = table
-        self._columns = None if columns is None else [table.column(name).number for name in columns]
-        self._rows = (-1 if section is None else section, first, -1 if count is None else count, rows_per_batch)
-        self._text, self._flags = _TEXTS[text], flags
+        self._columns = None if columns is None else [table.column(name).number for name in names("columns", columns)]
+        self._rows = (
+            -1 if section is None else _natural("section", section),
+            _natural("first", first),
+            -1 if count is None else _natural("count", count),
+            _natural("rows_per_batch", rows_per_batch),
+        )
+        self._text = _TEXTS[text]
+        self._flags = (_WITH_SECTION if with_section else 0) | (_WITH_ID if with_id else 0)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """A capsule with a new ArrowArrayStream.
@@ -88,9 +96,12 @@ class ArrowStream:
         return _AS_BINARY if forms and forms.issubset(_BINARIES) else usual
 
 
-def flags_of(with_section: bool, with_id: bool) -> int:
-    """The flags of a stream request."""
-    return (_WITH_SECTION if with_section else 0) | (_WITH_ID if with_id else 0)
+def _natural(name: str, value: int) -> int:
+    """An integer from 0. The library takes -1 for all sections or rows."""
+    found = number(name, value)
+    if found < 0:
+        raise InvalidArgument(f"{name} must be at least 0, not {found}")
+    return found
 
 
 def _schema_of(stream: c.ArrowArrayStream) -> c.ArrowSchema:

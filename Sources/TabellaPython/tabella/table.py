@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
+from . import _arguments as arguments
 from . import _structs as c
 from ._capsules import sweep
 from ._library import library
 from ._native import Handle, call, function, release
+from ._sequence import Rows
 from ._source import Source
 from .changes import Changes, Follower, changes_of
 from .columns import Column
 from .edits import Batch, EditResult
-from .errors import InvalidState, Unsupported
+from .errors import InvalidState, ReadOnly, Unsupported
 from .html import html_of
 from .rows import Path, Reader, Row
-from .sections import SectionList, rows_of_slice
-from .streams import ArrowStream, flags_of
+from .sections import SectionList
+from .streams import ArrowStream
 
 if TYPE_CHECKING:
     from .host import Host
 
-Location = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
-
 _LOCAL_DATES = 1
 
 
-class Table:
+class Table(Rows):
     """A table: rows in sections, with typed columns.
 
     `tabella.open` makes one. A table is read only as far as a program asks. `filter`, `search`, `section_by`, `sort`,
@@ -37,7 +36,16 @@ class Table:
     calls on tables of one host wait for each other.
     """
 
-    def __init__(self, host: Host, pointer: int, location: str, root: bytes | None) -> None:
+    def __init__(
+        self,
+        host: Host,
+        pointer: int,
+        location: str,
+        root: bytes | None = None,
+        read_only: str | None = "it is no table of one location; edit the tables of the locations",
+        warnings: list[str] | None = None,
+    ) -> None:
+        """`read_only` is the reason why the table cannot be edited, or None. Views share the list of `warnings`."""
         self._host = host
         self._handle = Handle(pointer, "table_release")
         self._root = root
@@ -45,6 +53,8 @@ class Table:
         self._source: Source | None = None
         self._current_reader: Reader | None = None
         self._receipt: str | None = None
+        self._read_only = read_only
+        self._warnings: list[str] = [] if warnings is None else warnings
         #: The location that was opened.
         self.location = location
 
@@ -77,7 +87,7 @@ class Table:
             with self._lock:
                 source = self._source
                 if source is None:
-                    source = self._source = Source(self._handle)
+                    source = self._source = Source(self._handle, self._warnings)
         return source
 
     def _reader(self) -> Reader:
@@ -91,9 +101,7 @@ class Table:
 
     def _moved(self) -> None:
         """Forgets what is cached, because the table may show another version now."""
-        reader, self._current_reader = self._current_reader, None
-        if reader is not None:
-            reader.is_current = False
+        self._current_reader = None
         if self._source is not None:
             self._source.forget()
 
@@ -124,6 +132,16 @@ class Table:
         return self._open_source().version()
 
     @property
+    def warnings(self) -> list[str]:
+        """The warnings of the provider about the data that was read so far, such as a quote that is never closed.
+
+        A table, its views and its summaries have one list. A warning about rows that Python reads is also a
+        `DataWarning` of the module `warnings`.
+        """
+        self._open_source().take_warnings()
+        return list(self._warnings)
+
+    @property
     def sections(self) -> SectionList:
         """The sections. A table without sections of its own has one, without a title."""
         return SectionList(self)
@@ -138,47 +156,29 @@ class Table:
     def __bool__(self) -> bool:
         return any(True for section in self.sections if section)
 
-    @overload
-    def __getitem__(self, key: int) -> Row: ...
+    @property
+    def _owner(self) -> Table:
+        return self
 
-    @overload
-    def __getitem__(self, key: slice) -> list[Row]: ...
+    def _row(self, number: int) -> Row:
+        for section, position in self._sections_from(number):
+            return self._reader().row(section, position)
+        raise IndexError(f"the table has no row {number}")
 
-    def __getitem__(self, key: Union[int, slice]) -> Any:
-        """A row, counted through all sections from 0, or the rows of a slice."""
-        if isinstance(key, slice):
-            return rows_of_slice(self, key)
-        if not isinstance(key, int):
-            raise TypeError(f"a row is named by a number, not by {key!r}; a cell is table[row][column]")
-        number = key if key >= 0 else key + len(self)
-        for section, first in self._sections_from(number if number >= 0 else None):
-            return self._reader().row(section, first)
-        raise IndexError(f"the table has no row {key}")
+    def _stream(self, reader: Reader, first: int = 0, count: int | None = None) -> Iterator[Row]:
+        left = count
+        for section, start in self._sections_from(first):
+            if left is None:
+                yield from reader.stream(section, start)
+                continue
+            for row in reader.stream(section, start, left):
+                left -= 1
+                yield row
+            if left == 0:
+                return
 
-    def __iter__(self) -> Iterator[Row]:
-        reader = self._reader()
-        for section in self.sections:
-            yield from reader.stream(section.number)
-
-    def rows(self, columns: Sequence[str] | None = None, ids: bool = True) -> Iterator[Row]:
-        """The rows of all sections with these columns only. Without `ids`, `row.id` is None."""
-        chosen = self._reader().columns if columns is None else [self.column(name) for name in columns]
-        reader = Reader(self._open_source(), chosen, ids)
-        for section in self.sections:
-            yield from reader.stream(section.number)
-
-    def find(self, id: str) -> Row:
-        """The row with this id. Raises NotFound if it is gone, and Unsupported if the rows have no ids."""
-        return self._reader().row(*self._open_source().find(id))
-
-    def row(self, path: tuple[int, int]) -> Row:
-        """The row at a path `(section, row)`."""
-        return self.sections[path[0]][path[1]]
-
-    def _sections_from(self, number: int | None) -> Iterator[tuple[int, int]]:
+    def _sections_from(self, number: int) -> Iterator[tuple[int, int]]:
         """The section that contains row `number` with the position in it, then the sections after it with 0."""
-        if number is None:
-            return
         source, found = self._open_source(), False
         for section in self.sections:
             if not found:
@@ -190,14 +190,14 @@ class Table:
             yield section.number, number
             number = 0
 
-    def _stream(self, first: int, count: int) -> Iterator[Row]:
-        reader, left = self._reader(), count
-        for section, start in self._sections_from(first):
-            for row in reader.stream(section, start, left):
-                left -= 1
-                yield row
-            if left == 0:
-                return
+    def find(self, id: str) -> Row:
+        """The row with this id. Raises NotFound if it is gone, and Unsupported if the rows have no ids."""
+        return self._reader().row(*self._open_source().find(arguments.needed_text("id", id)))
+
+    def row(self, path: tuple[int, int]) -> Row:
+        """The row at a path `(section, row)`."""
+        section, row = arguments.pair("path", path, "a pair (section, row)")
+        return self.sections[section][row]
 
     # Shapes
 
@@ -206,23 +206,24 @@ class Table:
 
         Dates are in UTC, or in the local zone with `local_dates`.
         """
-        return self._shaped(local_dates, filters=conditions)
+        filters = [arguments.needed_text("a condition", condition) for condition in conditions]
+        return self._shaped(local_dates, filters)
 
     def search(self, text: str) -> Table:
         """The rows that contain a text in some column."""
-        return self._shaped(False, search=text)
+        return self._shaped(False, search=arguments.needed_text("text", text))
 
     def section_by(self, columns: str, *, local_dates: bool = False) -> Table:
         """One section per group, such as "city,date:month"."""
-        return self._shaped(local_dates, section_by=columns)
+        return self._shaped(local_dates, section_by=arguments.needed_text("columns", columns))
 
     def sort(self, columns: str) -> Table:
         """The rows of each section in an order, such as "amount:desc,name"."""
-        return self._shaped(False, sort=columns)
+        return self._shaped(False, sort=arguments.needed_text("columns", columns))
 
     def sections_by(self, aggregate: str) -> Table:
         """The sections in an order, such as "rows:desc" or "sum amount:desc"."""
-        return self._shaped(False, sections_by=aggregate)
+        return self._shaped(False, sections_by=arguments.needed_text("aggregate", aggregate))
 
     def summarize(self, by: str | None = None, compute: str | None = None, *, local_dates: bool = False) -> Table:
         """A table with one row per group of `by`, and one column per aggregate of `compute`, as in "rows, sum amount".
@@ -230,10 +231,10 @@ class Table:
         Without `by` there is one row. Without `compute`, the number of rows is counted.
         """
         strings, out = c.Strings(), c_void_p()
-        flags = _LOCAL_DATES if local_dates else 0
+        texts = [strings.string(arguments.text(name, text)) for name, text in (("by", by), ("compute", compute))]
         with self._handle as pointer:
-            call("summarize", pointer, strings.string(by), strings.string(compute), flags, byref(out))
-        return Table(self._host, out.value or 0, self.location, None)
+            call("summarize", pointer, *texts, _LOCAL_DATES if local_dates else 0, byref(out))
+        return Table(self._host, out.value or 0, self.location, warnings=self._warnings)
 
     def _shaped(self, local_dates: bool, filters: Sequence[str] = (), **texts: str) -> Table:
         strings, out = c.Strings(), c_void_p()
@@ -244,7 +245,7 @@ class Table:
         shape.flags = _LOCAL_DATES if local_dates else 0
         with self._handle as pointer:
             call("shaped", pointer, byref(shape), byref(out))
-        return Table(self._host, out.value or 0, self.location, self._root)
+        return Table(self._host, out.value or 0, self.location, self._root, self._read_only, self._warnings)
 
     # Arrow
 
@@ -266,26 +267,21 @@ class Table:
         columns with other bytes than UTF-8. `with_section` adds the columns `section` and `section title`, and
         `with_id` adds `id`. A batch has 1 to 65536 rows; 0 means 65536.
         """
-        flags = flags_of(with_section, with_id)
-        return ArrowStream(self, columns, section, first, count, rows_per_batch, text, flags)
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """A capsule with a new ArrowArrayStream of all rows. See `ArrowStream.__arrow_c_stream__`."""
-        return self.arrow().__arrow_c_stream__(requested_schema)
-
-    def __arrow_c_schema__(self) -> Any:
-        """A capsule with the ArrowSchema of the table."""
-        return self.arrow().__arrow_c_schema__()
+        return ArrowStream(self, columns, section, first, count, rows_per_batch, text, with_section, with_id)
 
     # Edits and changes
 
     def edit(self, *, dry_run: bool = False, version: str | None = None) -> Batch:
         """A batch of edits, for a `with` block. The end of the block commits it; an exception discards it.
 
-        The table must be opened with `editing=True`. `dry_run` makes all checks and changes nothing. With `version`,
-        the batch is a Conflict if the table has another version.
+        The table must be opened with `editing=True`; otherwise this call raises ReadOnly. `dry_run` makes all checks
+        and changes nothing. With `version`, the batch is a Conflict if the table has another version.
         """
-        return Batch(self, dry_run, version)
+        with self._handle:
+            pass
+        if self._read_only is not None:
+            raise ReadOnly(f"{self.location} cannot be edited: {self._read_only}")
+        return Batch(self, dry_run, arguments.text("version", version))
 
     def undo(self, *, dry_run: bool = False) -> EditResult:
         """Undoes the newest edit that was made through this table, or else the newest edit of its location.
@@ -322,7 +318,10 @@ class Table:
         """
         return Follower(self, timeout)
 
-    # Display
+    # Display and copies
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a table cannot be pickled or copied; pickle its rows, or open the location again")
 
     def __repr__(self) -> str:
         if self._handle.is_closed:
@@ -332,6 +331,3 @@ class Table:
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
         return html_of(self)
-
-
-__all__ = ["Location", "Path", "Table"]

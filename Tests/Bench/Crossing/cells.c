@@ -119,7 +119,7 @@ static int32_t open_cells(void *provider, const tabella_open_request *request,
 
 int32_t tabella_provider_entry(tabella_entry *entry) {
   entry->provider_contract = TABELLA_CONTRACT_VERSION;
-  if (entry->contract_version != TABELLA_CONTRACT_VERSION) return TABELLA_NOT_SUPPORTED;
+  if (!TABELLA_CONTRACT_ACCEPTS(entry->contract_version)) return TABELLA_NOT_SUPPORTED;
   for (int column = 0; column < COLUMNS; column++)
     for (int row = 0; row < BATCH; row++) values[column][row] = row * 8 + column;
   entry->provider.id = (tabella_string){"cells", 5};

@@ -102,7 +102,7 @@ private final class RecordedWorker: Transport {
     let handlers = SourceServer.Handlers(
       load: { _ throws(TableError) in
         LoadedProvider(
-          id: "seed", version: "1",
+          contract: "0.9", id: "seed", version: "1",
           options: [
             OptionDeclaration("size", .integer, default: "4", choices: ["4", "8"], summary: "")
           ])

@@ -62,16 +62,16 @@ struct ManifestTarget: FuzzTarget {
 
   func seeds() -> [Seed] {
     let text = """
-      {"id": "fuzz", "version": "1", "contract": "0.1", "library": "libfuzz.so", "summary": "s",
+      {"id": "fuzz", "version": "1", "contract": "0.9", "library": "libfuzz.so", "summary": "s",
        "schemes": ["fuzz"], "patterns": ["*.f?"], "magic": [{"offset": 4, "bytes": "00ff"}],
        "accepts": ["file", "directory"], "columns": [{"name": "a", "type": "integer", "unit": "bytes"}],
        "options": [{"name": "o", "type": "text", "default": "a", "choices": ["a", "b"]}],
        "capabilities": ["edit"]}
       """
     let edge = """
-      {"id":"a","version":"","contract":"0.1","library":"a","magic":[{"offset":4096,"bytes":"00"}]}
+      {"id":"a","version":"","contract":"0.9","library":"a","magic":[{"offset":4096,"bytes":"00"}]}
       """
-    let least = "{\"id\":\"a\",\"version\":\"\",\"contract\":\"0.1\",\"library\":\"a\"}"
+    let least = "{\"id\":\"a\",\"version\":\"\",\"contract\":\"0.9\",\"library\":\"a\"}"
     return [
       Seed(name: "full", bytes: Array(text.utf8), reaches: 1),
       Seed(name: "edge", bytes: Array(edge.utf8), reaches: 1),

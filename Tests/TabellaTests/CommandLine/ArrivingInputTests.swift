@@ -123,7 +123,7 @@ import Testing
     try folder.write(
       "magic.tabella.json",
       """
-      {"id":"magic","version":"1","contract":"0.1","library":"absent.so",
+      {"id":"magic","version":"1","contract":"0.9","library":"absent.so",
        "magic":[{"offset":2,"bytes":"4d41474943"}]}
       """)
     let environment = ["TABELLA_PROVIDER_PATH": folder.path]

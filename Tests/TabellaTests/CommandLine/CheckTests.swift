@@ -164,7 +164,7 @@ import Testing
 
   /// Entry points that misbehave.
   @Test(arguments: [
-    ("ANY_CONTRACT", "entry-refuses-versions", "crashed"),
+    ("ANY_CONTRACT", "entry-compares-versions", "crashed"),
     ("BUSY_ENTRY", "entry-is-quiet", "failed"), ("READING_ENTRY", "entry-is-quiet", "failed"),
     ("SLOW_ENTRY", "entry-is-quick", "warning"), ("ONE_HOST", "entry-answers-again", "failed"),
   ])
@@ -226,7 +226,7 @@ import Testing
     let folder = try TemporaryFolder()
     let library = try Self.compile("liar.so", in: folder)
     var manifest = [
-      #""id": "liar""#, #""version": "1""#, #""contract": "0.1""#, #""library": "liar.so""#,
+      #""id": "liar""#, #""version": "1""#, #""contract": "0.9""#, #""library": "liar.so""#,
       #""schemes": ["liar"]"#,
     ]
     manifest.removeAll { $0.prefix(6) == member.prefix(6) }

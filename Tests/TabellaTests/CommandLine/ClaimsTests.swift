@@ -6,7 +6,11 @@ import Testing
 /// docs/claims.md names a test for every claim, and these tests exist.
 @Suite(.needs("python3")) struct ClaimsTests {
   /// The documents whose claims need tests.
-  static let documents = ["saving.md", "faults.md", "zoo.md", "trust.md", "security.md"]
+  static let documents = [
+    "saving.md", "faults.md", "zoo.md", "trust.md", "security.md", "embedding.md",
+    "embedding-shipping.md", "embedding-sources.md", "embedding-c.md", "python.md",
+    "python-arrow.md",
+  ]
   static let withoutClaims = "Headings without claims"
 
   @Test func everyClaimNamesATest() throws {
@@ -26,6 +30,9 @@ import Testing
     ("`fuzz:channel`", "`fuzz:nothing`", "there is no fuzz:nothing"),
     ("`Tests/Faults/pid-reuse`", "`Tests/Faults/nothing`", "there is no Tests/Faults/nothing"),
     ("`Tests/Faults/pid-reuse`", "`Tests/Faults/case.py`", "there is no Tests/Faults/case.py"),
+    ("`Examples/run`", "`Examples/walk`", "there is no Examples/walk"),
+    ("test_errors.Codes.test_a_class", "test_errors.Rows.test_a_class", "there is no python:"),
+    ("python:test_errors.", "python:test_arrow.", "there is no python:test_arrow."),
     ("`faults:kill`", "`hope:kill`", "hope:kill is of no known kind"),
     ("`faults:kill`", "faults:kill", "no tests"),
     ("### Backups\n", "### Back-ups\n", "saving.md has no heading Back-ups"),
@@ -129,7 +136,7 @@ import Testing
 private struct TestNames: Sendable {
   /// `Suite/function`, as `swift test --filter` takes it.
   let functions: Set<String>
-  /// The names after `zoo:`, `faults:` and `fuzz:`.
+  /// The names after `zoo:`, `faults:`, `fuzz:` and `python:`.
   let ofHarnesses: [String: Set<String>]
 
   static let all = Result { try TestNames() }
@@ -143,7 +150,26 @@ private struct TestNames: Sendable {
     ofHarnesses = [
       "zoo": Set(zoo.flatMap { $0.prefix(2) } + ["damage", "planted"]),
       "faults": Set(faults.map { $0[1] }), "fuzz": Set(plan),
+      "python": try TestNames.pythonTests(),
     ]
+  }
+
+  nonisolated(unsafe) private static let pythonForm = /(?m)^(?:class (\w+)|    def (test_\w+))/
+
+  /// `FILE.CLASS.TEST` of `Tests/Python`, as `Tests/Python/run` takes it.
+  private static func pythonTests() throws -> Set<String> {
+    var names: Set<String> = []
+    let folder = "\(packageFolder)/Tests/Python"
+    for file in try FileManager.default.contentsOfDirectory(atPath: folder)
+    where file.hasSuffix(".py") {
+      var suite: Substring = ""
+      let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+      for match in text.matches(of: pythonForm) {
+        if let name = match.1 { suite = name }
+        if let test = match.2 { names.insert("\(file.dropLast(3)).\(suite).\(test)") }
+      }
+    }
+    return names
   }
 
   /// The rows that a Python harness lists.
@@ -158,7 +184,7 @@ private struct TestNames: Sendable {
     /(?:@Suite.* |private |final )*(?:struct|class|enum|actor|extension) (\w+)/
   nonisolated(unsafe) private static let functionForm = /\ \ (?:@Test.* )?func (\w+)/
   nonisolated(unsafe) private static let swiftForm = /\w+\/\w+/
-  nonisolated(unsafe) private static let harnessForm = /([a-z]+):([\w-]+)/
+  nonisolated(unsafe) private static let harnessForm = /([a-z]+):([\w.-]+)/
 
   private static func functions() throws -> Set<String> {
     var names: Set<String> = []
@@ -186,10 +212,10 @@ private struct TestNames: Sendable {
   /// The problem with a test name; nil if there is such a test.
   func problem(with name: String) -> String? {
     let isThere: Bool
-    if name.wholeMatch(of: Self.swiftForm) != nil {
-      isThere = functions.contains(name)
-    } else if name.hasPrefix("Tests/") {
+    if name.hasPrefix("Tests/") || name.hasPrefix("Examples/") {
       isThere = access("\(packageFolder)/\(name)", X_OK) == 0
+    } else if name.wholeMatch(of: Self.swiftForm) != nil {
+      isThere = functions.contains(name)
     } else if let match = name.wholeMatch(of: Self.harnessForm),
       let names = ofHarnesses[String(match.1)]
     {

@@ -330,7 +330,7 @@ import Testing
     let old = try compileLibrary(
       liar, into: folder, name: "old.so", flags: ["-DOTHER_CONTRACT=0x00020005u"])
     let version = try tabella("describe", old, "--load")
-    #expect(version.status == 3 && version.errors.contains("2.5") && version.errors.contains("0.1"))
+    #expect(version.status == 3 && version.errors.contains("2.5") && version.errors.contains("0.9"))
     for result in [notELF, noEntry, version] {
       #expect(result.errors.split(separator: "\n").count == 1)
     }
@@ -342,7 +342,7 @@ import Testing
       packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "liar.so")
     try folder.write(
       "liar.tabella.json",
-      "{\"id\":\"liar\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"liar.so\",\"schemes\":[\"liar\"]}"
+      "{\"id\":\"liar\",\"version\":\"1\",\"contract\":\"0.9\",\"library\":\"liar.so\",\"schemes\":[\"liar\"]}"
     )
     return ["TABELLA_PROVIDER_PATH": folder.path]
   }
@@ -529,7 +529,7 @@ import Testing
     #expect(scheme.status == 3 && scheme.errors.contains("no provider has the scheme foo:"))
     try folder.write(
       "gone.tabella.json",
-      "{\"id\":\"gone\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"gone.so\",\"schemes\":[\"gone\"]}"
+      "{\"id\":\"gone\",\"version\":\"1\",\"contract\":\"0.9\",\"library\":\"gone.so\",\"schemes\":[\"gone\"]}"
     )
     let refused = try tabella(
       "show", "gone:x", environment: ["TABELLA_PROVIDER_PATH": folder.path])

@@ -19,7 +19,7 @@ import Testing
   /// The documents with commands that the tests run.
   static let documents = [
     "README.md", "docs/tour.md", "docs/cookbook-tables.md", "docs/cookbook-summaries.md",
-    "docs/cookbook-formats.md",
+    "docs/cookbook-formats.md", "docs/cookbook-columns.md", "docs/cookbook-logs.md",
     "docs/cookbook-edits.md", "docs/cookbook-text.md", "docs/cookbook-system.md",
     "docs/editing-guide.md", "docs/comparing.md", "docs/following.md", "docs/shaping.md",
     "docs/summarizing.md",
@@ -42,7 +42,10 @@ import Testing
   /// Runs every `$ tabella …` of a document, in a new folder after `$ cd "$(mktemp -d)"`, and compares the complete
   /// output. `…` in a document matches any text within a line or a string.
   private func expectRealOutput(_ document: String) throws {
-    let sessions = Self.blocks("console", in: try Self.text(document))
+    try expectRealOutput(sessions: Self.blocks("console", in: try Self.text(document)))
+  }
+
+  private func expectRealOutput(sessions: [String]) throws {
     #expect(!sessions.isEmpty)
     var commands = 0
     for session in sessions {
@@ -70,6 +73,22 @@ import Testing
       }
     }
     #expect(commands >= 1)
+  }
+
+  /// Tests/Install/run runs all of the page in an installation, also in Swift.
+  @Test(.needs("make", "cc")) func aFirstProviderInCTakesFiveCommands() throws {
+    try expectFirstProvider(in: "c")
+  }
+
+  @Test(.needs("make", "rustc")) func aFirstProviderInRustTakesFiveCommands() throws {
+    try expectFirstProvider(in: "rust")
+  }
+
+  private func expectFirstProvider(in language: String) throws {
+    let sessions = Self.blocks("console", in: try Self.text("docs/first-provider.md"))
+    #expect(sessions.count == 3)
+    for session in sessions { #expect(session.split(separator: "\n$ ").count <= 1 + 5) }
+    try expectRealOutput(sessions: sessions.filter { $0.contains("--language \(language)\n") })
   }
 
   /// All commands in docs/debugging.md work for the example in C.
@@ -206,7 +225,12 @@ import Testing
   /// Every link and every path in the documents leads to an existing file.
   @Test func linksLead() throws {
     let listed = try run(
-      "/usr/bin/env", ["find", ".", "-name", "*.md", "-not", "-path", "*/.build/*"],
+      "/usr/bin/env",
+      [
+        "find", ".", "-name", "*.md", "-not", "-path", "*/.build/*",
+        // A template has placeholders.
+        "-not", "-path", "./Sources/ProviderTemplates/*",
+      ],
       directory: packageFolder)
     #expect(listed.lines.count > 10)
     for document in listed.lines {
@@ -215,9 +239,11 @@ import Testing
       for match in text.matches(
         of: /`((?:Sources|Plugins|Tests|Examples|docs)\/[A-Za-z0-9_.\/-]+)`/)
       {
+        // The page of an example names the files of its folder.
         #expect(
-          FileManager.default.fileExists(atPath: "\(packageFolder)/\(match.1)"),
-          "\(document) names \(match.1)")
+          ["", "/\(folder)"].contains {
+            FileManager.default.fileExists(atPath: "\(packageFolder)\($0)/\(match.1)")
+          }, "\(document) names \(match.1)")
       }
       for part in text.components(separatedBy: "](").dropFirst() {
         guard let target = part.components(separatedBy: ")").first, !target.contains("://"),

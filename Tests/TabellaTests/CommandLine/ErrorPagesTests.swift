@@ -28,7 +28,7 @@ import Testing
       "`use --weak-isolation to edit anyway`", "`--strong-isolation`", "no message says --strong-"
     ),
     ("`use --weak-isolation to edit anyway`", "a message", "to edit anyway"),
-    ("`; rebuild the provider`", "a message", "rebuild the provider"),
+    ("`build the provider again`", "`build it some day`", "build it some day"),
   ])
   func aFaultInThePageIsDetected(_ old: String, _ new: String, _ complaint: String) throws {
     let text = try DocumentationTests.text(Self.page)

@@ -93,7 +93,7 @@ import Testing
       flags: ["-Wl,-z,nodelete", "-D_GNU_SOURCE", "-pthread"] + flags)
     try folder.write(
       "live.tabella.json",
-      #"{"id": "live", "version": "1", "contract": "0.1", "library": "live.so", "schemes": ["live"]}"#
+      #"{"id": "live", "version": "1", "contract": "0.9", "library": "live.so", "schemes": ["live"]}"#
     )
     let pipe = folder.path + "/pipe"
     guard mkfifo(pipe, 0o600) == 0 else { throw MissingTool("a named pipe") }

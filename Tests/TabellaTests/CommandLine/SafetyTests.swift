@@ -129,7 +129,7 @@ import Testing
     try folder.write(
       "tabella/providers/echo.tabella.json",
       """
-      {"id":"echo","version":"1","contract":"0.1","library":"echo.so","schemes":["echo"],
+      {"id":"echo","version":"1","contract":"0.9","library":"echo.so","schemes":["echo"],
        "summary":"\\u001b[31m \\u009b \\u202e"}
       """)
     try folder.write(

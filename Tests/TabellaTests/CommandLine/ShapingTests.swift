@@ -38,6 +38,121 @@ import Testing
     rows.map { $0.joined(separator: ",") + "\n" }.joined()
   }
 
+  /// The last rows needed two commands: one that counts, and one that shows.
+  @Test func lastRows() throws {
+    let (path, rows) = try cities()
+    #expect(try text("export", path, "--no-header", "--rows", "-3..") == csv(rows.suffix(3)))
+    #expect(
+      try text("export", path, "--no-header", "--rows=-3..", "-n", "2")
+        == csv(rows[497..<499].map { $0 }))
+    #expect(try text("count", path, "--rows", "-1000..") == "500\n")
+    #expect(try text("count", path, "--rows", "-0..") == "0\n")
+    let oslo = rows.filter { $0[1] == "Oslo" }
+    #expect(
+      try text("export", path, "--no-header", "--filter", "city = Oslo", "--rows", "-2..")
+        == csv(oslo.suffix(2)))
+    #expect(
+      try text("count", path, "--section-by", "city", "--per-section", "1", "--rows", "-2..")
+        .split(separator: "\n").filter { !$0.hasSuffix("\t0") }.count == 2)
+    #expect(
+      try text(
+        "summarize", path, "--by", "city", "--columns", "city", "--rows", "-1..", "--format",
+        "plain")
+        == "Åland\n")
+    let edited = try folder.write("edited.csv", "a\n1\n2\n3\n")
+    let result = try run(
+      "\(buildFolder)/tabella", ["delete", edited, "--rows", "-2..", "--yes"],
+      environment: ["LC_ALL": "C.UTF-8", "XDG_STATE_HOME": folder.path])
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try String(contentsOfFile: edited, encoding: .utf8) == "a\n1\n")
+    for wrong in ["-..", "-1..2", "-x..", "..-1"] {
+      #expect(try tabella("show", path, "--rows", wrong).status == 2, "\(wrong)")
+    }
+  }
+
+  /// With a decimal comma, amounts with grouped digits are numbers, and dates with points are not.
+  @Test func groupedDigitsAreNumbers() throws {
+    let path = try folder.write(
+      "umsatz.csv", "Datum;Betrag\n04.06.2025;1.234,56\n05.06.2025;980,00\n06.06.2025;15,2\n")
+    #expect(
+      try text("show", path, "-o", "decimal=,", "--sort", "Betrag:desc", "--footer", "sum Betrag")
+        == """
+        Datum         Betrag
+        ──────────  ────────
+        04.06.2025  1.234,56
+        05.06.2025    980,00
+        06.06.2025     15,2
+        sum Betrag: 2229,76
+
+        """)
+    #expect(
+      try text("count", path, "-o", "decimal=,", "--filter", "Betrag > 900") == "2\n")
+  }
+
+  /// Of several `--search`, only the last one counted.
+  @Test func severalSearches() throws {
+    let (path, rows) = try cities()
+    #expect(
+      try text("export", path, "--no-header", "--search", "oslo", "--search", "n7")
+        == csv(rows.filter { $0[1] == "Oslo" && $0[3].hasPrefix("n7") }))
+  }
+
+  /// A value that no row has, and a column instead of a value, led to an empty table without a word.
+  @Test func anEmptyResultIsExplained() throws {
+    let path = try folder.write("budget.csv", "team,spent,limit\nA,3,5\nB,7,5\n")
+    func notes(_ arguments: String...) throws -> String {
+      let result = try run(
+        "\(buildFolder)/tabella", ["show", path] + arguments, environment: ["LC_ALL": "C.UTF-8"])
+      #expect(result.status == 0)
+      return result.errors
+    }
+    #expect(
+      try notes("--filter", "team = C")
+        == "tabella: \(path): note: no row has team = C; the values of team are A, B\n")
+    #expect(
+      try notes("--filter", "spent > limit")
+        == "tabella: \(path): note: limit is a text here; 'spent > {limit}' compares with the column limit\n"
+    )
+    #expect(try notes("--filter", "team = C", "--format", "csv") == "")
+    #expect(try notes("--filter", "team = A") == "")
+    #expect(try notes("--filter", "spent > {limit}") == "")
+    #expect(try text("count", path, "--filter", "spent > {limit}") == "1\n")
+  }
+
+  /// Tables for people had all 15 digits of a mean.
+  @Test func meansAreRoundedForPeople() throws {
+    let path = try folder.write(
+      "means.csv",
+      "g,n\na,1\na,2\na,2\nb,0\nb,0\nb,0.01\nc,1\nc,2\nd,-2\nd,-3\nd,-3\ne,999.99\ne,1000\ne,1000\n"
+    )
+    let means = ["a": "1.67", "b": "0.00333", "c": "1.5", "d": "-2.67", "e": "1000.00"]
+    for format in ["table", "markdown", "vertical"] {
+      let shown = try text(
+        "summarize", path, "--by", "g", "--compute", "mean n", "--format", format)
+      for mean in means.values { #expect(shown.contains(mean), "\(format): \(shown)") }
+      #expect(!shown.contains("3333"), "\(format): \(shown)")
+    }
+    let exact = try text(
+      "summarize", path, "--by", "g", "--compute", "mean n", "--format", "csv", "--no-header")
+    #expect(exact.hasPrefix("a,1.66666666666667\nb,0.00333333333333333\nc,1.5"))
+    #expect(
+      try text("show", path, "--filter", "g = a", "--footer", "mean n").hasSuffix("mean n: 1.67\n"))
+    #expect(
+      try text("summarize", path, "--by", "g", "--compute", "mean n", "--having", "mean n > 1.666")
+        .contains("1.67"))
+  }
+
+  /// The badge of an entry stood behind the first shown column, such as a size.
+  @Test func aBadgeFollowsTheName() throws {
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/tree/empty", withIntermediateDirectories: true)
+    let shown = try text("show", "\(folder.path)/tree", "--columns", "kind,name")
+    #expect(shown.hasSuffix("\ndirectory  empty [0 entries]\n"), "\(shown)")
+    #expect(
+      try text("show", "\(folder.path)/tree", "--columns", "kind").hasSuffix(
+        "directory [0 entries]\n"))
+  }
+
   @Test func filters() throws {
     let (path, rows) = try cities()
     let found = try text(

@@ -164,6 +164,17 @@ import Testing
     window.expect("two rows") { $0[2].contains("first") && $0[4].hasSuffix("q quits") }
   }
 
+  /// A summary could be computed once, but not watched.
+  @Test func aSummaryIsRedrawn() throws {
+    let window = try Window(width: 60, height: 8)
+    window.type("tabella summarize live:pipe --compute 'rows, sum length' --watch --in-process")
+    window.expect("the sum") { $0.contains { $0.split(separator: " ") == ["2", "11"] } }
+    window.change("+third")
+    window.expect("the new sum") { $0.contains { $0.split(separator: " ") == ["~", "3", "16"] } }
+    window.press("q")
+    window.expect("the end") { _ in window.state == "0 1" }
+  }
+
   /// If the provider fails, the rows stay, and the closing line has the error. Another attempt succeeds.
   @Test func aFailureIsTriedAgain() throws {
     let window = try Window(width: 70, height: 8)

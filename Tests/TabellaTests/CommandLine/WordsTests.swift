@@ -166,6 +166,12 @@ import Testing
     ("show --limit 1 -- data.csv", "tabella show data.csv -n 1"),
     ("show data.csv -h", "tabella show data.csv --help"),
     ("summarize data.csv --sum born", "tabella summarize data.csv --compute 'sum born'"),
+    ("show data.csv --tail 1", "tabella show data.csv --rows -1.."),
+    // The recommended command made sections instead of sorting.
+    ("sort data.csv --by salary", "tabella show data.csv --sort salary"),
+    ("sort data.csv -k -salary", "tabella show data.csv --sort salary:desc"),
+    ("cut data.csv --key name", "tabella show data.csv --columns name"),
+    ("describe src main.swift", "tabella describe src 0 --filter 'name = main.swift'"),
   ])
   func guessesAreAnswered(_ words: String, _ expected: String) throws {
     let remedy = try recommended("tabella \(words)")
@@ -174,7 +180,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("show data.csv --tail 5", "--rows A.."), ("tail data.csv", "--rows A.."),
+    ("tail data.csv", "--rows -10.."),
+    ("show data.csv --exclude city", "--columns '!A,!B'"),
     ("show data.csv --sum born", "tabella summarize"), ("pivot data.csv", "tabella summarize"),
     ("show data.csv --reverse", "--sort COLUMN:desc"), ("mv a b", "tabella set FOLDER"),
     ("rm", "the command here is delete (see: tabella help delete)"),

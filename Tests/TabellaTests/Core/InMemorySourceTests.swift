@@ -130,4 +130,49 @@ import Testing
     let plain = try importSource(exportSource(Tables.plain()), provider: "test")
     #expect(plain.sectionIndex == nil && plain.supplementary == nil && plain.accessories == nil)
   }
+
+  /// Rows could not have the keys of their data as ids.
+  @Test func chosenIDsNameRows() throws {
+    let source = InMemorySource(
+      [Column("name")], rows: [["a"], ["b"], ["c"]], ids: ["r2", "key", "r1"],
+      persistence: .byAuthor)
+    #expect(try source.indexPath(forID: "key") == path(0, 1))
+    let result = try source.commit(EditBatch([.insert(at: path(0, 3), cells: [0: "d"])]))
+    #expect(result.outcomes[0].id == "r3")
+    let rows = try NaiveTable(of: source).sections[0].rows
+    #expect(rows.map(\.id) == ["r2", "key", "r1", "r3"])
+  }
+
+  /// A source that only commits. UIKit's defaults: such a row can be edited and moved, and its style is delete.
+  final class Committing: ProviderSource, TableEditing, TableMoving {
+    let columns = [Column("a")]
+    func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+      guard section == 0 else { throw .noSection(section) }
+      return .exact(2)
+    }
+    func rows(_ request: RowRequest) throws(TableError) -> Batch {
+      let builder = BatchBuilder(for: request, of: columns)
+      for cells in builder.columns {
+        for word in "x y".split(separator: " ") { cells.append(word) }
+      }
+      return builder.finish(rowCount: 2)
+    }
+    func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+      throw TableError(.constraint, "no")
+    }
+  }
+
+  @Test func rowsOfASourceThatCommitsCanBeEdited() throws {
+    let source = Committing()
+    #expect(
+      try source.editability(ofRows: 0..<2, inSection: 0) == [
+        [.editable, .delete], [.editable, .delete],
+      ])
+    #expect(try source.movability(ofRows: 1..<2, inSection: 0) == [true])
+    #expect(throws: TableError.self) { try source.editability(ofRows: 1..<3, inSection: 0) }
+    #expect(throws: TableError.self) { try source.movability(ofRows: 0..<1, inSection: 1) }
+    // Cells were strings only.
+    #expect(try source.rows(RowRequest(first: 0, count: 2, columns: [0])).columns[0][1] == "y")
+    #expect(Cell.text("a b".split(separator: " ")[1]) == "b")
+  }
 }

@@ -33,8 +33,8 @@ import Testing
     return program
   }
 
-  /// Forks after and before the first use, threads, and memory.
-  @Test(arguments: ["after", "before", "threads", "leaks"])
+  /// Forks after and before the first use, threads, cancellations, and memory.
+  @Test(arguments: ["after", "before", "threads", "cancels", "leaks"])
   func lifetimesAreKept(_ what: String) throws {
     let program = try program(packageFolder + "/Tests/TabellaTests/Embedding/Programs/lifetimes.c")
     let result = try run(

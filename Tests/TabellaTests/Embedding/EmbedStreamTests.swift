@@ -204,6 +204,38 @@ import Testing
     #expect(try stream.schema().count == 2 && stream.next() == nil && stream.next() == nil)
   }
 
+  /// A stream from beyond the end has no batches, as a slice of a list has no items.
+  @Test func aStreamFromBeyondTheEndIsEmpty() throws {
+    let table = try ledger()
+    for first in [50, 51, 1_000_000] as [Int64] {
+      #expect(try table.stream(.init { $0.first = first }).next() == nil)
+    }
+    #expect(try table.stream(.init { ($0.section, $0.first) = (0, 7) }).next() == nil)
+    #expect(try table.stream(.init { $0.first = 49 }).all().rows.count == 1)
+  }
+
+  /// A cancellation while a thread of the library read ahead came late, or was lost.
+  @Test func aCancellationEndsTheStreamsBeforeIt() throws {
+    let lines = (0..<60_000).map { "\($0)" }
+    let table = try host.open(
+      try folder.write("t.csv", "n\n" + lines.joined(separator: "\n")), flags: 0)
+    let small = tabella_embed_stream_request { $0.rows_per_batch = 1000 }
+    let view = try table.shaped(filters: ["n > 5"])
+    for read in 0..<5 {
+      let (stream, other) = (try table.stream(small), try view.stream(small))
+      for _ in 0..<read { #expect(try stream.next()?.count == 1000 && other.next()?.count == 1000) }
+      if read.isMultiple(of: 2) { usleep(2000) }
+      table.cancel()
+      for _ in 0..<2 {
+        let failed = #expect(throws: EmbedStream.Failed.self) { try stream.next() }
+        #expect(failed?.number == ECANCELED && failed?.message.hasSuffix("cancelled") == true)
+      }
+      // Another table of the same source, a new stream and other calls go on.
+      #expect(try other.all().rows.count == 59_994 - 1000 * read)
+      #expect(try table.stream().all().rows.count == 60_000)
+    }
+  }
+
   /// A batch lives on after its stream, its table and its host.
   @Test func batchesOutliveTheirHost() throws {
     var array = ArrowArray()

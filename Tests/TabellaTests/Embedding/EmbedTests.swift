@@ -90,6 +90,12 @@ import Testing
     let sums = try table.summarize(by: "city", compute: "rows, sum amount")
     #expect(try texts(sums) == [",1,5", "Oslo,1,20", "Rome,2,40"])
     #expect(try texts(table.summarize()) == ["4"] && sums.provider == "summary")
+    // The texts of programs in C have the same columns as values, percentiles and stars.
+    #expect(try texts(table.shaped(filters: ["amount < {amount}"])) == [])
+    #expect(
+      try texts(table.shaped(filters: ["city = {city}"], search: "oslo").shaped(search: "2024"))
+        .count == 1)
+    #expect(try texts(table.summarize(compute: "p50 amount, empty *")) == ["10,1,0,1"])
     let joined = try host.join([table, shaped])
     #expect(joined.provider == "joined")
     #expect(try texts(joined) == texts(table))
@@ -110,6 +116,38 @@ import Testing
   }
 
   // Errors
+
+  /// An empty string was an error in a list of filters, and the same as none elsewhere.
+  @Test func emptyStringsAreAbsent() throws {
+    let path = try sales()
+    let table = try host.open(path, provider: "", flags: 0)
+    let view = try table.shaped(
+      filters: ["", "city = Rome"], search: "", sectionBy: "", sort: "", sectionsBy: "")
+    #expect(try texts(view) == ["Rome,10,2024-01-02", "Rome,30,2024-02-01"])
+    #expect(try texts(table.summarize(by: "", compute: "")) == ["4"])
+    _ = try host.open(path).set(0, 1, "11")
+    #expect(try texts(host.log("")).count == 1)
+    #expect(try EmbedHost(receipts: "", providers: "", worker: "").open(path).provider == "csv")
+  }
+
+  /// A message about an empty location began with ": ".
+  @Test func noMessageBeginsWithAnEmptySubject() throws {
+    for call in [{ _ = try host.open("") }, { _ = try host.undo("") }] as [() throws -> Void] {
+      let error = try embedError(call)
+      #expect(error.code == TABELLA_INVALID_ARGUMENT && error.message == "the location is empty")
+    }
+    let command = try run(buildFolder + "/tabella", ["show", ""])
+    #expect(command.errors == "tabella: the location is empty\n", "\(command.errors)")
+    let filter = try run(buildFolder + "/tabella", ["show", try sales(), "--filter", ""])
+    #expect(filter.errors.hasPrefix("tabella: show: a condition must be COLUMN OP VALUE"))
+  }
+
+  /// Text in a column that is summed was an error of reading.
+  @Test func textThatIsNoNumberIsWrongData() throws {
+    let error = try embedError { _ = try host.open(try sales()).summarize(compute: "sum city") }
+    #expect(error.code == TABELLA_EMBED_WRONG_DATA && error.row == 0 && error.column == 0)
+    #expect(error.message.contains("no sum of city: \"Rome\" is not a number"), "\(error)")
+  }
 
   /// Arguments that make no sense are errors, with a message that names the location.
   @Test func senselessArgumentsAreErrors() throws {
@@ -223,6 +261,16 @@ import Testing
     #expect(try String(contentsOfFile: path, encoding: .utf8) == EmbedTests.sales)
   }
 
+  /// The log has ids of receipts, which `undo` took only after "receipt:".
+  @Test func undoTakesTheIDsOfTheLog() throws {
+    let path = try sales()
+    let edit = try host.open(path).set(0, 1, "11")
+    let id = try #require(try texts(host.log(path))[0].split(separator: ",").first.map(String.init))
+    #expect(id == edit.receipt)
+    _ = try host.undo(id)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == EmbedTests.sales)
+  }
+
   @Test func conflictsAndRefusalsAreErrors() throws {
     let path = try sales()
     let readOnly = try host.open(path, flags: 0)
@@ -332,5 +380,19 @@ import Testing
     #expect(try follower.pull() == ["reconfigure 0:0"] || texts(sums) == ["15"])
     let fixed = try host.log()
     #expect(try embedError { _ = try fixed.follow() }.code == TABELLA_NOT_SUPPORTED)
+    for table in [fixed, sums, try host.providers()] {
+      let ids = tabella_embed_stream_request(TABELLA_EMBED_WITH_ID)
+      #expect(try embedError { _ = try table.stream(ids) }.code == TABELLA_NOT_SUPPORTED)
+    }
+  }
+
+  /// The id of a row in a file contains its offset. So an edit that changes a length is a reload of all later rows.
+  @Test func anEditThatChangesALengthReloadsLaterRows() throws {
+    let table = try host.open(try folder.write("a.csv", "n\n1\n2\n3\n"))
+    let follower = try table.follow()
+    _ = try table.set(1, 0, "7")
+    #expect(try follower.pull() == ["reload 0:1"])
+    _ = try table.set(1, 0, "70")
+    #expect(try follower.pull() == ["reload 0:1", "reload 0:2"])
   }
 }

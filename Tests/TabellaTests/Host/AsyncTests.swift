@@ -65,7 +65,7 @@ import Testing
     var lines = (0..<10).map { Line(n: $0, kind: "a") }
     try folder.write("a.csv", Self.csv(lines))
     let host = try Self.host()
-    let store = ReceiptStore(folder: Array("\(folder.path)/state".utf8))
+    let store = ReceiptStore(folder: "\(folder.path)/state")
     let opened = try await host.open(Location("\(folder.path)/a.csv"))
     let table = seed % 2 == 0 ? opened : try await opened.shaped(filter: "n >= 0", sort: "n:desc")
     var shown = try await table.run { try NaiveTable(of: $0.source).withoutIDs }
@@ -180,6 +180,20 @@ import Testing
     #expect(!signals.hasListener)
   }
 
+  /// A call of one actor does not wait for a call of another one.
+  @Test func twoActorsWorkAtTheSameTime() async throws {
+    let (busy, idle) = (try Self.host(), try Self.host())
+    let (waiting, free) = (Signals.Shared(), Signals.Shared())
+    free.isFree.store(true, ordering: .relaxed)
+    let table = try await busy.open(waiting.location)
+    let call = Task { try await table.run { try $0.rows().last() } }
+    await waiting.calls.wait(for: 1)
+    #expect(try await idle.open(free.location).run { try $0.rows().last() } != nil)
+    #expect(waiting.calls.count == 1)
+    waiting.isFree.store(true, ordering: .relaxed)
+    #expect(try await call.value != nil)
+  }
+
   /// The source of a table ends on the thread of the actor.
   @Test func sourcesEndOnTheirThread() async throws {
     let host = try Self.host()
@@ -198,7 +212,7 @@ import Testing
     let lines = [Line(n: 1, kind: "a"), Line(n: 2, kind: "b")]
     try folder.write("a.csv", Self.csv(lines))
     let host = try Self.host()
-    let store = ReceiptStore(folder: Array("\(folder.path)/state".utf8))
+    let store = ReceiptStore(folder: "\(folder.path)/state")
     let table = try await host.open(Location("\(folder.path)/a.csv"))
     let dry = try await table.edit(in: store, isDryRun: true) { edits in
       try edits.delete(where: "n = 1")

@@ -15,7 +15,7 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     file = try folder.write("poets.csv", EmbeddedReceiptTests.poets)
-    store = ReceiptStore(folder: Array("\(folder.path)/state/tabella/receipts".utf8))
+    store = ReceiptStore(folder: "\(folder.path)/state/tabella/receipts")
   }
 
   private var content: [UInt8] { get throws { try folder.read("poets.csv") } }
@@ -47,6 +47,20 @@ import Testing
   private func error(_ body: () throws -> Void) throws -> ReceiptError {
     do { try body() } catch let error as ReceiptError { return error }
     throw TableError(.internal, "there was no error")
+  }
+
+  /// The store refuses the edits of a table, and of its views, that was opened for reading: the provider could make them.
+  @Test func tablesForReadingAreNotEdited() throws {
+    let table = try host.open(Location(file), access: .reading)
+    for table in [table, try table.shaped(filter: "name = Ada")] {
+      var edits = table.edits()
+      try edits.delete(where: "name = Ada")
+      for isDryRun in [false, true] {
+        let error = try error { try store.commit(edits, to: table, isDryRun: isDryRun) }
+        #expect(error.code == .readOnly && error.description.hasPrefix("\(file): is open for"))
+      }
+    }
+    #expect(try content == EmbeddedReceiptTests.poets && store.log().entries.isEmpty)
   }
 
   /// The code in docs/embedding-sources.md.

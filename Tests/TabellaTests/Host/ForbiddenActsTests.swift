@@ -136,7 +136,7 @@ import Testing
     let trap = try Trap(only: moment, of: user)
     try trap.folder.write(
       "acts.tabella.json",
-      #"{"id":"acts","version":"1","contract":"0.1","library":"forbidden.so","schemes":["acts"]}"#)
+      #"{"id":"acts","version":"1","contract":"0.9","library":"forbidden.so","schemes":["acts"]}"#)
     chmod(trap.folder.path, 0o755)
     let before = try trap.victims()
     let words = user.command + [buildFolder + "/tabella", "show", "acts:", "--format", "jsonl"]

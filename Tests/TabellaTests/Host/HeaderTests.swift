@@ -18,7 +18,9 @@ import Testing
     let folder = try TemporaryFolder()
     for file in [
       "Examples/provider-c/planets.c", "Examples/provider-c/memory.c",
+      "Examples/provider-c/ini.c",
       "Tests/TabellaTests/Host/Libraries/batches.c",
+      "Tests/Faults/savers/header.c",
     ] {
       let result = try run(
         findProgram(compiler),
@@ -33,17 +35,21 @@ import Testing
   }
 
   @Test(arguments: headers) func compilesAloneWithClang(_ header: String) throws {
-    for standard in ["c11", "c17"] { try expectCompiles(header, "clang", "c", standard) }
+    for standard in ["c99", "c11", "c17"] {
+      try expectCompiles(header, "clang", "c", standard)
+    }
     try expectCompiles(header, "clang++", "c++", "c++17")
   }
 
   @Test(.needs("gcc", "g++"), arguments: headers)
   func compilesAloneWithGCC(_ header: String) throws {
-    for standard in ["c11", "c17"] { try expectCompiles(header, "gcc", "c", standard) }
+    for standard in ["c99", "c11", "c17"] { try expectCompiles(header, "gcc", "c", standard) }
     try expectCompiles(header, "g++", "c++", "c++17")
   }
 
-  static let headers = ["tabella.h", "tabella_batch.h", "tabella_embed.h"]
+  static let headers = [
+    "tabella.h", "tabella_batch.h", "tabella_edit.h", "tabella_save.h", "tabella_embed.h",
+  ]
 
   private func expectCompiles(
     _ header: String, _ compiler: String, _ language: String, _ standard: String

@@ -224,7 +224,7 @@ import Testing
   /// by index path changed the wrong row.
   @Test func noOtherProviderTakesThePlaceOfOneThatIsRefused() throws {
     func manifest(_ id: String, _ library: String, _ rest: String) -> String {
-      "{\"id\":\"\(id)\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"\(library)\"\(rest)}"
+      "{\"id\":\"\(id)\",\"version\":\"1\",\"contract\":\"0.9\",\"library\":\"\(library)\"\(rest)}"
     }
     try folder.write("good.so", "")
     try folder.write("open.so", "")
@@ -263,7 +263,7 @@ import Testing
     func add(_ file: String, _ id: String, _ rest: String, library: String = "good.so") throws {
       try folder.write(
         "\(file).tabella.json",
-        "{\"id\":\"\(id)\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"\(library)\",\(rest)}"
+        "{\"id\":\"\(id)\",\"version\":\"1\",\"contract\":\"0.9\",\"library\":\"\(library)\",\(rest)}"
       )
     }
     try folder.write("good.so", "")

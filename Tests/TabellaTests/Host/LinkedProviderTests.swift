@@ -42,6 +42,14 @@ import Testing
     #expect(try linked.open("processes:").worker == nil)
   }
 
+  /// With libraries of the same ids on the search path, the linked providers open the tables.
+  @Test func aLinkedProviderComesFirst() throws {
+    let both = TabellaHost.Host(searchPath: SearchPath([buildFolder]), linked: .shipped)
+    let entries = both.catalogue.entries
+    #expect(entries.map(\.manifest.id) == linked.catalogue.entries.map(\.manifest.id))
+    #expect(entries.allSatisfy(\.isLinked) && loaded.catalogue.entries.allSatisfy { !$0.isLinked })
+  }
+
   private struct Numbers: Provider {
     static let id = "numbers"
     static let version = "1"

@@ -230,7 +230,7 @@ import Testing
     let library = try compileLibrary(source, into: folder, name: "added/begins.so")
     try folder.write(
       "added/begins.tabella.json",
-      #"{"id":"begins","version":"1","contract":"0.1","library":"begins.so","schemes":["begins"]}"#)
+      #"{"id":"begins","version":"1","contract":"0.9","library":"begins.so","schemes":["begins"]}"#)
     #expect(try tabella("describe", library).status == 0)
     #expect(try tabella("describe", "begins").status == 0)
     #expect(try tabella("providers").text.contains("begins"))

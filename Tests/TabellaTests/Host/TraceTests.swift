@@ -65,7 +65,7 @@ import Testing
     _ = try source.supplementary?.supplementaryElement(ofKind: "preview", at: .section(0))
     source.cancellation?()
     let expected = [
-      "trace of process \(getpid()), contract 0.1, Linux",
+      "trace of process \(getpid()), contract 0.9, Linux",
       "test#1 rows 0:3 up to 5, columns 0 2, with ids -> 5 rows × 2 columns and ids, ",
       "test#1 row_count 9 as known -> not-found: there is no section 9  (",
       "test#1 row_count 0 exactly -> 70  (",
@@ -208,7 +208,7 @@ import Testing
     _ = try CheckTests.compile("liar.so", in: folder)
     try folder.write(
       "liar.tabella.json",
-      #"{"id": "liar", "version": "1", "contract": "0.1", "library": "liar.so", "schemes": ["liar"]}"#
+      #"{"id": "liar", "version": "1", "contract": "0.9", "library": "liar.so", "schemes": ["liar"]}"#
     )
     _ = try tabella("show", "liar:prints", trace: "trace", in: folder)
     let result = try tabella("show", "liar:crashes", "--rows", "3..4", trace: "trace", in: folder)

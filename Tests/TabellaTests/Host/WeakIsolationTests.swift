@@ -61,6 +61,34 @@ import Testing
     }
   }
 
+  /// In a plain chroot, the message was only "Invalid argument". It names the cause and the remedy, and the remedy works.
+  @Test(.needs(.mounts), .needs("unshare"), .needs("chroot")) func aPlainChrootIsNamed() throws {
+    let root = ledgers.folder.path + "/root"
+    try FileManager.default.createDirectory(
+      atPath: root + "/whole", withIntermediateDirectories: true)
+    let script = """
+      cd "$1"; shift
+      if [ "$1" = bound ]; then mount --bind . .; cd "$PWD"; fi; shift
+      mount --rbind / whole
+      for name in /*; do ln -sfn "whole$name" ".$name"; done
+      exec chroot . "$@"
+      """
+    func edit(_ kind: String) throws -> ProgramResult {
+      try run(
+        findProgram("unshare"),
+        ["--mount", "sh", "-euc", script, "sh", root, kind, buildFolder + "/tabella"]
+          + ["set", ledgers.file, "0:0", "name=Eve"], environment: ledgers.environment())
+    }
+    let plain = try edit("plain")
+    #expect(plain.status == 4)
+    #expect(
+      plain.errors.contains(
+        "private mounts (the root directory is not a mount point; mount it on itself"),
+      "\(plain.errors)")
+    let bound = try edit("bound")
+    #expect(bound.status == 0, "\(bound.errors)")
+  }
+
   /// If nothing is missing, there is no message. Shipped providers run in the process and need no confinement.
   @Test func whatIsWholeIsNotSpokenOf() throws {
     let csv = try ledgers.folder.write("a.csv", "a,b\n1,2\n")

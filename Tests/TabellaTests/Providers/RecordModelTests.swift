@@ -84,7 +84,7 @@ import Testing
           return try TextSource(
             ShownFile(path: path, file, SaveOptions(), reading: Reading("text")), file.bytes(),
             encoding: nil,
-            sectioning: .none, headings: nil)
+            sectioning: .none, pattern: nil, headings: nil)
         }, ""
       )
     }

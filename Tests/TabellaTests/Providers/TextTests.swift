@@ -52,6 +52,56 @@ import Testing
     return lines
   }
 
+  /// A part of a line, such as the time that a request took, was no column, so no command could sort or add it.
+  @Test func groupsOfAPatternAreColumns() throws {
+    let text = "start\nGET /a took 23ms\nGET /b took 1316ms\n"
+    let options = ["pattern": "(?<path>/\\w+) took (?<took>\\d+)ms"]
+    let source = try open(text, options)
+    #expect(source.columns.map(\.name) == ["line", "path", "took"])
+    #expect(
+      try readAll(source) == [
+        ["start", .missing, .missing], ["GET /a took 23ms", "/a", "23"],
+        ["GET /b took 1316ms", "/b", "1316"],
+      ])
+    let batch = try source.rows(
+      RowRequest(first: 1, count: 2, columns: [2, 0]))
+    #expect(batch.row(1) == ["1316", "GET /b took 1316ms"])
+    let gathered = try #require(source.gathering).rows(
+      at: [IndexPath(section: 0, row: 2), IndexPath(section: 0, row: 0)], columns: [1],
+      includesIDs: false)
+    #expect((0..<2).map { gathered.row($0) } == [["/b"], [.missing]])
+    let largest = try source.shaped(filter: "took > 1000")
+    #expect(try readAll(largest).map { $0[1] } == ["/b"])
+    #expect(try source.version() != open(text, ["pattern": "(?<x>a)"]).version())
+  }
+
+  /// Only the line can be edited; its parts follow.
+  @Test func partsFollowTheLine() throws {
+    let source = try open("a=1\nb=2\n", ["pattern": "(?<key>\\w)=(?<value>\\d)"])
+    #expect(try source.editing?.editableColumns() == [true, false, false])
+    var edits = TableEdits(of: try source.shaped(filter: "value = 2"))
+    try edits.set(where: "key = b", to: ["line": "c=3"])
+    _ = try edits.commit()
+    #expect(try readAll(source) == [["a=1", "a", "1"], ["c=3", "c", "3"]])
+    var wrong = TableEdits(of: source)
+    try wrong.set(where: "key = c", to: ["value": "4"])
+    #expect(throws: TableError.self) { try wrong.commit() }
+    #expect(try readAll(source)[1] == ["c=3", "c", "3"])
+  }
+
+  @Test(arguments: [
+    ("took", "names no column"), ("(?<line>a)", "the column line is the whole line"),
+    ("(?<a>", "no closing )"), ("(?=a)", "only (?<NAME>…)"),
+  ])
+  func wrongPatternsAreRefused(_ pattern: String, _ message: String) {
+    let error = #expect(throws: TableError.self) { try open("a\n", ["pattern": pattern]) }
+    #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    let bytes = #expect(throws: TableError.self) {
+      try open([0, 1, 2], ["pattern": "(?<a>b)"], name: "b.bin")
+    }
+    #expect(bytes?.message.contains("this file is not text") == true)
+  }
+
   @Test(arguments: 0..<40)
   func linesAreTheNaiveLines(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))

@@ -110,6 +110,56 @@ import Testing
     #expect(Set(other.requested.dropFirst()) == [[1]] && other.requested.count < 8)
   }
 
+  /// Asks for keys in another order in each row, for some twice, and for some that do not exist.
+  private struct AnyOrder: Decodable {
+    struct Key: CodingKey {
+      let stringValue: String
+      var intValue: Int? { nil }
+
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+
+    static let names = ["a", "a 2", "e\u{301}", "é 2", "b", "none", ""]
+    var found: [(number: Int, text: String?)] = []
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: Key.self)
+      let seed = try container.decode(UInt64.self, forKey: Key(stringValue: "seed"))
+      var generator = SeededGenerator(seed: seed)
+      for _ in 0..<Int.random(in: 0..<8, using: &generator) {
+        let number = Int.random(in: 0..<Self.names.count, using: &generator)
+        let key = Key(stringValue: Self.names[number])
+        let text = try container.decodeIfPresent(String.self, forKey: key)
+        if container.contains(key) != (text != nil) { found.append((number, "contained")) }
+        found.append((number, text))
+        if text != nil { found.append((number, try container.decode(String.self, forKey: key))) }
+      }
+    }
+  }
+
+  /// A key is found by its bytes, whatever the keys in front of it and in other rows were.
+  @Test func keysAreFoundInAnyOrder() throws {
+    let cells = (0..<900).map { row -> [Cell] in
+      [.text("\(row)")] + (0..<5).map { Cell.text("\(row).\($0)") }
+    }
+    let table = InMemorySource(
+      ["seed", "a", "a", "e\u{301}", "é", "b"].map { Column($0) }, rows: cells)
+    for columns in [nil, ["b", "seed", "é 2", "a", "e\u{301}", "a 2"]] {
+      let rows = try table.decode(AnyOrder.self, columns: columns)
+      var numbers: Set<Int> = []
+      for (row, value) in rows.enumerated() {
+        for (number, text) in value.found {
+          numbers.insert(number)
+          #expect(text == (number < 5 ? "\(row).\(number)" : nil))
+        }
+      }
+      #expect(rows.count == 900 && numbers.count == 7)
+    }
+    let empty = InMemorySource([], rows: [[], []])
+    #expect(try empty.decode([String: String].self) == [[:], [:]])
+  }
+
   @Test func otherShapesDecode() throws {
     let table = InMemorySource([Column("a"), Column("b")], rows: [["1", "x"], ["2", .missing]])
     #expect(try table.decode(Int.self, columns: ["a"]) == [1, 2])

@@ -42,6 +42,7 @@ import Testing
     let source = seed % 3 == 0 ? table : try wrap.wrap(table)
     let expected = try naive(source)
     #expect(try read(source) == expected, "\(wrap.name)")
+    #expect(try source.exactNumberOfRows() == expected.count)
     let names = ColumnNames(source.columns).names.shuffled(using: &generator).prefix(2)
     let numbers = try names.map { try ColumnNames(source.columns).number($0) }
     #expect(
@@ -161,6 +162,27 @@ import Testing
     #expect(throws: TableError.self) { try types.rows(columns: ["text", "text"]) }
     #expect(throws: TableError.self) { try types.rows(columns: ["none"]) }
     #expect(throws: TableError.self) { try types.rows(inSection: 3).last() }
+  }
+
+  /// The entries of the section index are the titles of the source, each with its path.
+  @Test func indexEntriesAreThoseOfTheSource() throws {
+    let table = LiveTable(count: 40)
+    let grouped = try table.shaped(sectionBy: "kind")
+    var found = 0
+    let indexed = InMemorySource(
+      [Column("name")],
+      sections: [("A", nil, "A", [["Ada"]]), ("B", nil, "B", [["Bob"], ["Bea"]])])
+    for source in [table, grouped, types, indexed] as [any TableDataSource] {
+      let entries = try source.sectionIndexEntries()
+      let titles = try source.sectionIndex?.sectionIndexTitles() ?? []
+      #expect(entries.map(\.title) == titles)
+      for (number, entry) in entries.enumerated() {
+        #expect(
+          try source.sectionIndex?.indexPath(forIndexTitle: entry.title, at: number) == entry.path)
+      }
+      found += entries.count
+    }
+    #expect(found > 1)
   }
 
   /// Names are compared by bytes, and repeated names have numbers, as in filters.

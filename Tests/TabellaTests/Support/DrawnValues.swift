@@ -284,7 +284,8 @@ extension LoadRequest: Drawn {
 extension LoadedProvider: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> LoadedProvider {
     LoadedProvider(
-      id: .drawn(&generator), version: .drawn(&generator), options: .drawn(&generator),
+      contract: .drawn(&generator), id: .drawn(&generator), version: .drawn(&generator),
+      options: .drawn(&generator),
       confinement: Bool.drawn(&generator) ? ConfinementReport.drawn(&generator) : nil)
   }
 }

@@ -29,7 +29,7 @@ struct Ledgers {
     try folder.write(
       "ledger.tabella.json",
       """
-      {"id":"ledger","version":"1","contract":"0.1","library":"\(buildFolder)/libledger.so",
+      {"id":"ledger","version":"1","contract":"0.9","library":"\(buildFolder)/libledger.so",
        "schemes":["ledger"],"patterns":["*.ledger"],"options":[\(options.joined(separator: ","))]}
       """)
   }

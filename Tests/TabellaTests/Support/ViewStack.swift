@@ -3,7 +3,8 @@ import Tabella
 /// A random stack of views, which can be built again on the same tables.
 struct ViewStack: CustomStringConvertible {
   enum Layer: CaseIterable {
-    case atLeastTwo, search, number, twoColumns, unsorted, kind, amountAndKind, letter, rowCount,
+    case atLeastTwo, compared, search, number, twoColumns, unsorted, kind, amountAndKind, letter,
+      rowCount,
       sum, first, joined
   }
 
@@ -44,6 +45,8 @@ extension ViewStack.Layer {
     case .atLeastTwo:
       return try base.filtered(
         by: [Condition(column: 0, comparison: .greaterOrEqual, value: Array("2".utf8))])
+    case .compared:
+      return try base.filtered(by: [Condition(column: 0, comparison: .notEqual, otherColumn: 2)])
     case .search: return try base.filtered(by: [], search: Array("e".utf8))
     case .number: return try base.sorted(by: [.init(column: 0)])
     case .twoColumns:

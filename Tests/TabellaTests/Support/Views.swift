@@ -8,6 +8,14 @@ enum Views {
   static let all: [(name: String, wrap: Wrap)] = [
     ("filtered", { base throws(TableError) in try base.filtered(by: middle(base)) }),
     (
+      "compared",
+      { base throws(TableError) in
+        try base.filtered(
+          by: base.columns.isEmpty
+            ? [] : [Condition(column: 0, comparison: .equal, otherColumn: 0)])
+      }
+    ),
+    (
       "filtered to nothing",
       { base throws(TableError) in try base.filtered(by: [], search: Array("\u{7}none\u{7}".utf8)) }
     ),

@@ -25,6 +25,35 @@ import Testing
     return rows.map { cells[$0] }
   }
 
+  /// Dates of logs and of other countries were only text: `04.06.2025` was in no month and before no other day.
+  @Test func otherFormsOfDatesAreRead() throws {
+    let text = Column("d")
+    let cells: [Cell] = [
+      "04.06.2025", "5.6.2025 12:30", "31.06.2025", "06/04/2025", "20/Nov/2026:09:12:31 +0100",
+      "[20/Nov/2026:09:14:02", "[21/nov/2026:00:00:00 +0000] GET", "10.1.2024.5", "5.6.25",
+      "24.12.2025: closed", "2025-06-04",
+    ]
+    func rows(_ condition: String) throws -> [Int] {
+      try passing(cells, text, condition, .utc).map { cells.firstIndex(of: $0)! }
+    }
+    #expect(try rows("= 2025-06-04") == [0, 10])
+    #expect(try rows("= 4.6.2025") == [0, 10])
+    #expect(try rows("< 2026") == [0, 1, 9, 10])
+    #expect(try rows(">= 20.11.2026") == [4, 5, 6])
+    #expect(try rows("= 2026-11-20T08:12:31Z") == [4])
+    #expect(try rows("> 2025-06-05 12:00") == [1, 4, 5, 6, 9])
+    var day = ClassKeys(.day, of: text, in: .utc)
+    let batch = AwkwardCells.batch([cells], [.text]).columns[0]
+    let titles = cells.indices.map { row in
+      day.withKey(batch, row) { String(decoding: $0, as: UTF8.self) }
+    }
+    #expect(
+      titles == [
+        "2025-06-04", "2025-06-05", "other", "other", "2026-11-20", "2026-11-20", "2026-11-21",
+        "other", "other", "2025-12-24", "2025-06-04",
+      ])
+  }
+
   private func dates(_ texts: String...) -> [Cell] { texts.map { .date(Self.moment($0)) } }
 
   private let column = Column("d", .date)

@@ -48,7 +48,7 @@ enum AwkwardCells {
 enum NaiveOrder {
   /// Compiled once, because a literal is compiled at each evaluation.
   nonisolated(unsafe) private static let numberForm =
-    /[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/
+    /[+-]?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?/
 
   static func number(_ text: [UInt8]) -> Double? {
     let string = String(decoding: text, as: UTF8.self).drop { $0 == " " }

@@ -96,6 +96,67 @@ import Testing
     try Aggregate.check("sum anything, avg x")
   }
 
+  /// `p95` was unknown, and nothing meant every column.
+  @Test func percentilesAndEveryColumnAreRead() throws {
+    let names = ColumnNames([
+      Column("city"), Column("n", .integer), Column("t", reads: .real),
+      Column("costly", .integer, isOnRequest: true),
+    ])
+    #expect(
+      try Aggregate.list("p95 n,empty *, sum  * , p1 t", names) == [
+        Aggregate(.percentile(95), ofColumn: 1), Aggregate(.empty, ofColumn: 0),
+        Aggregate(.empty, ofColumn: 1), Aggregate(.empty, ofColumn: 2),
+        Aggregate(.sum, ofColumn: 1),
+        Aggregate(.sum, ofColumn: 2), Aggregate(.percentile(1), ofColumn: 2),
+      ])
+    #expect(Aggregate(.percentile(95), ofColumn: 1).name(names) == "p95 n")
+    #expect(
+      try Aggregate.list("sum *", ColumnNames([Column("*"), Column("n", .integer)]))
+        == [Aggregate(.sum, ofColumn: 0)])
+    for function in Aggregate.Function.usual + (1...99).map({ .percentile($0) }) {
+      #expect(Aggregate.Function(rawValue: function.rawValue) == function)
+    }
+    for (text, message) in [
+      ("p0 n", "did you mean min?"), ("p100 n", "did you mean max?"), ("p095 n", "and p1 to p99"),
+      ("p95", "needs a column"), ("rows *", "rows has no column"), ("distinct *x", "no column *x"),
+    ] {
+      let error = #expect(throws: TableError.self) { try Aggregate.list(text, names) }
+      #expect(error?.message.contains(message) == true, "\(text): \(error?.message ?? "")")
+    }
+    let texts = #expect(throws: TableError.self) {
+      try Aggregate.list("mean *", ColumnNames([Column("a")]))
+    }
+    #expect(texts?.message.contains("no column has a type of numbers; name the columns") == true)
+  }
+
+  /// Columns could be chosen, but none could be left out.
+  @Test func columnsAreChosenAndLeftOut() throws {
+    let names = ColumnNames([
+      Column("a"), Column("b,c"), Column("!d"), Column("e"), Column("costly", isOnRequest: true),
+    ])
+    #expect(try names.shown("e,a") == [3, 0])
+    #expect(try names.shown("!d") == [2])
+    #expect(try names.shown("!a,!b,c") == [2, 3])
+    #expect(try names.shown("!!d,!costly") == [0, 1, 3])
+    #expect(try names.shown("costly,!d") == [4, 2])
+    for (text, message) in [
+      ("!a,e", "in front of all names"), ("e,!a", "in front of all names"),
+      ("!x", "there is no column x"), ("!", "missing"), ("!a,!b,c,!!d,!e", "no column remains"),
+      ("x", "there is no column x"),
+    ] {
+      let error = #expect(throws: TableError.self) { try names.shown(text) }
+      #expect(error?.message.contains(message) == true, "\(text): \(error?.message ?? "")")
+    }
+  }
+
+  /// The last of several texts of a search replaced the others.
+  @Test func rowsContainAllTextsOfASearch() throws {
+    let rows: [[Cell]] = [["Chair", "North"], ["Chair", "South"], ["Desk", "North"]]
+    let source = InMemorySource([Column("product"), Column("region")], rows: rows)
+    let shape = TableShape(searches: [Array("chair".utf8), Array("north".utf8)])
+    #expect(try Naive(reading: source.shaped(by: shape)).sections[0].rows == [rows[0]])
+  }
+
   @Test func shapesFilterThenGroupThenSort() throws {
     let rows: [[Cell]] = [("Rome", 3), ("Bonn", 1), ("Rome", 5), ("Bonn", 4), ("Oslo", 0)].map {
       [.text(Array($0.utf8)), .integer($1)]

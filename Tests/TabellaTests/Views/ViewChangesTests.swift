@@ -10,9 +10,8 @@ private typealias IndexPath = Tabella.IndexPath
 /// Views translate the changes of their bases. The old rows plus the changes are always the rows of a view that is built
 /// anew.
 @Suite struct ViewChangesTests {
-  /// `TABELLA_CASES` sets the number of tables, up to 1,000: 300 by default, CI 1,000.
-  static let cases = min(
-    1000, Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 300)
+  /// `TABELLA_CASES` sets the number of tables (300 by default; CI 10,000).
+  static let cases = Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 300
 
   /// A view over one or two live tables, and the same view built anew.
   private struct Trial {
@@ -60,17 +59,10 @@ private typealias IndexPath = Tabella.IndexPath
     }
 
     /// Checks that changes lead from old rows to those of a view that is built anew.
-    ///
-    /// Returns false if nothing is listed because a part of a join had no sections, and so had mapped nothing.
-    @discardableResult
-    func check(_ list: [ChangeBatch.Change]?, from old: NaiveTable) throws -> Bool {
+    func check(_ list: [ChangeBatch.Change]?, from old: NaiveTable) throws {
       let new = try NaiveTable(of: fresh)
       // A view without sections has mapped nothing.
-      if list == nil, old.sections.isEmpty { return true }
-      if list == nil, "\(stack)".contains("joined") {
-        #expect(try NaiveTable(of: view) == new, "seed \(seed), \(stack)")
-        return false
-      }
+      if list == nil, old.sections.isEmpty { return }
       let list = try #require(list, "seed \(seed), \(stack): nothing is listed")
       #expect(
         old.applying(list, content: new) == new, "seed \(seed), \(stack): \(old) \(list) \(new)")
@@ -82,7 +74,6 @@ private typealias IndexPath = Tabella.IndexPath
           })
       }
       #expect(try NaiveTable(of: view) == new, "seed \(seed), \(stack): \(list)")
-      return true
     }
 
     /// Checks that the view finds each row by its id, and its origin.
@@ -104,7 +95,6 @@ private typealias IndexPath = Tabella.IndexPath
 
   /// Every layer alone, and random stacks: after random batches of the base, and after several of them at once.
   @Test func changesReplay() throws {
-    var unlisted = 0
     for seed in 0..<UInt64(Self.cases) {
       var generator = SeededGenerator(seed: seed)
       let layers = ViewStack.Layer.allCases
@@ -116,7 +106,7 @@ private typealias IndexPath = Tabella.IndexPath
       for _ in 0..<4 {
         trial.move(&generator)
         let list = try trial.pull()
-        if try !trial.check(list, from: old) { unlisted += 1 }
+        try trial.check(list, from: old)
         old = try NaiveTable(of: trial.view)
       }
       try trial.checkIDs()
@@ -124,7 +114,6 @@ private typealias IndexPath = Tabella.IndexPath
       let (shown, anew) = (trial.view.sectionIndex, try trial.fresh.sectionIndex)
       #expect(try shown?.sectionIndexTitles() == anew?.sectionIndexTitles(), "seed \(seed)")
     }
-    #expect(unlisted * 50 <= Self.cases, "\(unlisted) pulls list nothing")
   }
 
   /// If a view was read in part, the changes lead from the rows that it knew to the rows that it knows.
@@ -213,7 +202,7 @@ private typealias IndexPath = Tabella.IndexPath
       ].randomElement(using: &generator)!
       let aggregates: [Aggregate] =
         [.rows]
-        + Aggregate.Function.allCases.dropFirst().shuffled(using: &generator).prefix(2)
+        + Aggregate.Function.usual.dropFirst().shuffled(using: &generator).prefix(2)
         .map { Aggregate($0, ofColumn: $0 == .first || $0 == .last ? 3 : 2) }
       let summary = try trial.view.summarized(by: groupings, computing: aggregates)
       for _ in 0..<4 {

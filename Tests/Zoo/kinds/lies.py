@@ -14,12 +14,13 @@ def entry(name, code, *flags, says, kind="P9", **more):
 
 
 def entries():
-    mine = "0.1"
-    for name, contract, words in [("too-old", "0x00000000u", "0.0"), ("too-new", "0x00000002u", "0.2"),
+    mine = "0.9"
+    for name, contract, words in [("too-old", "0x00000008u", "0.8"), ("too-new", "0x00020000u", "2.0"),
                                   ("far-too-new", "0x00030002u", "3.2"), ("garbage-contract", "0xDEADBEEFu", "57005.48879")]:  # fmt: skip
         both = f"{words}.*{mine}|{mine}.*{words}"
         yield entry(name, 1, f"-DCONTRACT={contract}", says=both)
         yield entry(f"{name}-says-ok", 0, f"-DCONTRACT={contract}", says=f"{both}|{BROKE}")
+    yield entry("newer-that-refuses", 1, "-DCONTRACT=0x00010003u", says=f"1.3.*{mine}")
     yield entry("no-contract", 0, says="0.0|contract")
     own = "-DCONTRACT=TABELLA_CONTRACT_VERSION"
     yield entry("strange-code", -99, own, says="code|" + BROKE)

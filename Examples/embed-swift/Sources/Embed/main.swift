@@ -68,6 +68,13 @@ func edit(_ file: String, _ host: Host, _ store: ReceiptStore) throws {
     let undo = try store.undo(receipt, host: host)
     print("undone: \(undo.result.outcomes.allSatisfy { $0.code == nil })")
   }
+  // The rows of these edits were found before the edit and its undo.
+  do {
+    try store.commit(edits, to: table)
+  } catch {
+    guard error.code == .conflict else { throw error }
+    print("conflict: open the table again, and decide again")
+  }
 }
 
 /// Follows the large sales until one is inserted.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,76 @@ static void threads(const char *path) {
   tabella_embed_host_release(shared_host);
 }
 
+/* The rows of a large table, which a call reads until it is cancelled. */
+static char large_path[] = "/tmp/tabella-cancels-XXXXXX.csv";
+static atomic_int has_begun;
+/* The number of threads whose call was cancelled. */
+static atomic_int cancelled;
+
+/* Sums a large table until the call is cancelled. */
+static void *sum(void *table) {
+  tabella_error error = {0};
+  tabella_embed_table *sums = NULL;
+  int32_t code = TABELLA_OK;
+  while (code == TABELLA_OK) {
+    code = tabella_embed_summarize(table, text("n"), text("sum m"), 0, &sums, &error);
+    tabella_embed_table_release(sums);
+    atomic_store(&has_begun, 1);
+  }
+  if (code != TABELLA_CANCELLED) must(code, &error);
+  expect(code, TABELLA_CANCELLED, &error);
+  CHECK(!sums);
+  atomic_fetch_add(&cancelled, 1);
+  return NULL;
+}
+
+/* Makes short calls, which wait for those of the other thread, until one is cancelled. */
+static void *wait_often(void *table) {
+  tabella_error error = {0};
+  tabella_embed_shape shape = {0};
+  tabella_embed_table *view = NULL;
+  int32_t code = TABELLA_OK;
+  for (int number = 0; number < 10000 && code == TABELLA_OK; number++) {
+    code = tabella_embed_shaped(table, &shape, &view, &error);
+    tabella_embed_table_release(view);
+  }
+  expect(code, TABELLA_CANCELLED, &error);
+  atomic_fetch_add(&cancelled, 1);
+  return NULL;
+}
+
+/* Cancels a table until its thread has ended, as the thread number `number`. */
+static void cancel(tabella_embed_table *table, pthread_t thread, int number) {
+  while (atomic_load(&cancelled) < number) {
+    tabella_embed_cancel(table);
+    usleep(1000);
+  }
+  CHECK(pthread_join(thread, NULL) == 0 && atomic_load(&cancelled) == number);
+}
+
+/* Cancellations of a call that runs, and of one that waits. Calls on other tables and later calls go on. */
+static void cancels(const char *path) {
+  pthread_t running, waiting;
+  FILE *file = fdopen(mkstemps(large_path, 4), "w");
+  CHECK(file && fputs("n,m\n", file) >= 0);
+  for (int number = 0; number < 300000; number++) {
+    CHECK(fprintf(file, "%d,%d\n", number % 1000, number) > 0);
+  }
+  CHECK(fclose(file) == 0);
+  tabella_embed_host *host = make_host();
+  tabella_embed_table *large = open_table(host, large_path), *small = open_table(host, path);
+  CHECK(pthread_create(&running, NULL, sum, large) == 0);
+  while (!atomic_load(&has_begun)) usleep(1000);
+  CHECK(pthread_create(&waiting, NULL, wait_often, small) == 0);
+  cancel(small, waiting, 1);
+  cancel(large, running, 2);
+  CHECK(drain(large) == 300000 && drain(small) > 0);
+  tabella_embed_table_release(large);
+  tabella_embed_table_release(small);
+  tabella_embed_host_release(host);
+  CHECK(unlink(large_path) == 0);
+}
+
 /* Rounds after which as much memory is in use as before, except `most` bytes per round. Without a host, each round has
  * its own. */
 static void repeat(tabella_embed_host *host, const char *path, size_t most) {
@@ -266,6 +337,7 @@ int main(int count, char **words) {
   if (strcmp(words[1], "after") == 0) after_use(words[2]);
   else if (strcmp(words[1], "before") == 0) before_use(words[2]);
   else if (strcmp(words[1], "threads") == 0) threads(words[2]);
+  else if (strcmp(words[1], "cancels") == 0) cancels(words[2]);
   else if (strcmp(words[1], "leaks") == 0) leaks(words[2]);
   else return 2;
   return 0;

@@ -373,7 +373,7 @@ int32_t tabella_provider_entry(tabella_entry *entry) {
 #else
   entry->provider_contract = TABELLA_CONTRACT_VERSION;
 #ifndef ANY_CONTRACT
-  if (entry->contract_version != TABELLA_CONTRACT_VERSION) return TABELLA_NOT_SUPPORTED;
+  if (!TABELLA_CONTRACT_ACCEPTS(entry->contract_version)) return TABELLA_NOT_SUPPORTED;
 #endif
   host = entry->host;
 #ifdef REFUSES

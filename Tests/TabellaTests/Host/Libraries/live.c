@@ -276,7 +276,7 @@ static int32_t open_location(void *provider, const tabella_open_request *request
 
 int32_t tabella_provider_entry(tabella_entry *entry) {
   entry->provider_contract = TABELLA_CONTRACT_VERSION;
-  if (entry->contract_version != TABELLA_CONTRACT_VERSION) return TABELLA_NOT_SUPPORTED;
+  if (!TABELLA_CONTRACT_ACCEPTS(entry->contract_version)) return TABELLA_NOT_SUPPORTED;
   entry->provider.id = tabella_cstring("live");
   entry->provider.version = tabella_cstring("1");
   entry->provider.open = open_location;

@@ -1,7 +1,7 @@
 import Tabella
 
 /// Reads the rows of a stream, section after section.
-struct RowCursor {
+struct StreamCursor {
   /// Rows of one section.
   struct Part {
     var section: Int
@@ -38,8 +38,8 @@ struct RowCursor {
   mutating func next(flag: CancelFlag) throws(TableError) -> [Part] {
     var parts: [Part] = []
     var (rows, bytes) = (0, 0)
-    let enough = min(RowCursor.enoughRows, request.rowsPerBatch)
-    while rows < enough, bytes < RowCursor.enoughBytes, left > 0, !isAtEnd {
+    let enough = min(StreamCursor.enoughRows, request.rowsPerBatch)
+    while rows < enough, bytes < StreamCursor.enoughBytes, left > 0, !isAtEnd {
       try flag.check()
       guard try skip() else { continue }
       let batch = try source.rows(
