@@ -1,8 +1,8 @@
 """Tests/Lines/run [--count N] [--seed N] [--first N] [--tabella PATH] [--jobs N] [--verbose] [--keep]
 
 Draws N random command lines with their environments, limits and descriptors. Runs each in a folder of small files,
-and checks its end: the status is one of docs/cli.md, each failure has a message, nothing crashed, and only edits that
-say so changed the user's files. --first N with --count 1 repeats one line."""
+and checks its end: the status is one of docs/cli.md, each failure has a message, nothing crashed, and the user's files
+changed only where the line says so. --first N with --count 1 repeats one line."""
 
 import argparse
 import collections
@@ -64,6 +64,19 @@ class Case:
 class Ended:
     def __init__(self, status, out, err, hung=False):
         self.status, self.out, self.err, self.hung = status, out, err, hung
+
+
+def changes(case, changed, world):
+    """Whether the line may change these files: an edit any, `new-provider` only a folder that was not there."""
+    if case.words[:1] and case.words[0] in EDITS:
+        return "--dry-run" not in case.words
+    if case.words[:1] != ["new-provider"]:
+        return False
+    folders = {os.fsencode(os.path.join(world.user, word)) for word in case.words[1:]}
+    return all(
+        any(path == folder or path.startswith(folder + b"/") for folder in folders - world.state.keys())
+        for path in changed
+    )
 
 
 def run(case, world, tabella):
@@ -220,11 +233,10 @@ def judge(case, ended, world, tabella):
         wrong.append(f"status {status} without a word")
     state = world.look()
     if state != world.state:
-        may = case.words[:1] and case.words[0] in EDITS and "--dry-run" not in case.words and status in (0, 1)
+        changed = {k for k in state.keys() | world.state.keys() if state.get(k) != world.state.get(k)}
         # A signal may arrive after the edit is complete.
-        may = may or (case.words[:1] and case.words[0] in EDITS and status < 0 and not wrong) or status == 141
-        if not may:
-            changed = {k for k in state.keys() | world.state.keys() if state.get(k) != world.state.get(k)}
+        may = changes(case, changed, world) and (status in (0, 1) or status < 0 and not wrong)
+        if not may and status != 141:
             wrong.append(f"status {status}, but the user's files changed: {sorted(changed)[:3]}")
         world.make()
     return wrong, f"status {status}" if status >= 0 else signal.Signals(-status).name

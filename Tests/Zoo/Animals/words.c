@@ -196,7 +196,7 @@ static int32_t element(void *self, tabella_string kind, tabella_index_path path,
   if (zoo_tells(self, "spans-nowhere")) out->span_count = 5;
   if (zoo_tells(self, "table-in-table")) {
     /* A table whose first row has a table whose first row … */
-    tabella_open_request request = {tabella_cstring("table-in-table"), {NULL, 0}, NULL, 0};
+    tabella_open_request request = {.location = tabella_cstring("table-in-table")};
     out->form = TABELLA_ELEMENT_TABLE;
     out->text = tabella_cstring(NULL);
     return zoo_open(NULL, &request, &out->table, error);
