@@ -75,10 +75,11 @@ func asyncCycles(_ path: String) -> Never {
   Task.detached {
     do {
       let host = try HostActor(Words.host())
-      for number in 0..<25 { try await tasks(host, path, number) }
+      // The threads of all tasks, and the allocator's caches of each thread, reach their final size.
+      for number in 0..<250 { try await tasks(host, path, number) }
       try await Task.sleep(for: .milliseconds(200))
       let (bytes, files) = (heap(), openFiles())
-      for number in 0..<125 { try await tasks(host, path, number) }
+      for number in 0..<250 { try await tasks(host, path, number) }
       // A task can release its last table after its end.
       for _ in 0..<200 where heap() - bytes >= 16_000 || openFiles() != files {
         try await Task.sleep(for: .milliseconds(10))
