@@ -20,7 +20,7 @@ public struct ReceiptError: Error, Sendable, CustomStringConvertible {
     case notUndoable(Receipt)
     /// A receipt cannot be stored. Nothing was done.
     case noRoom
-    /// The host or the source threw the error. Nothing was done, unless ``TableError/aftermath`` says otherwise.
+    /// The host or the source threw the error. Nothing was done, unless `TableError.aftermath` says otherwise.
     case table
     /// The provider failed, or reported something false. Perhaps the edit was made. The receipt undoes the edit; it
     /// is nil if there is none.
