@@ -89,10 +89,7 @@ struct HeaderDeclarations {
   var functions: [String: String] = [:]
 
   /// Constants that differ between versions, or have no meaning outside the header.
-  private static let free = [
-    "TABELLA_CONTRACT_VERSION", "TABELLA_NONNULL", "TABELLA_NULLABLE", "TABELLA_REQUIRED",
-    "TABELLA_OPTIONAL", "TABELLA_H",
-  ]
+  private static let free = annotations + ["TABELLA_CONTRACT_VERSION", "TABELLA_H"]
 
   /// Annotations of pointers.
   private static let annotations = [
