@@ -86,7 +86,7 @@ import Testing
 
   @Test func anHonestLiarPasses() throws {
     let run = try Self.check([Self.liar.get().1, "liar:", "--seed", "3"])
-    #expect(run.status == 0 && run.findings.isEmpty, "\(run.findings)")
+    #expect(run.status == 0 && run.findings.map(\.name) == ["has-manifest"], "\(run.findings)")
     #expect(run.status(of: "manifest-agrees") == "skipped")
   }
 
@@ -204,6 +204,21 @@ import Testing
   @Test(arguments: [
     (#""id": "other""#, "manifest-agrees", "failed"),
     (#""version": "2""#, "manifest-agrees", "failed"),
+    (#""library": "lair.so""#, "manifest-agrees", "failed"),
+    (
+      #""options": [{"name": "x", "choices": ["a", "b"], "default": "c"}]"#, "manifest-agrees",
+      "failed"
+    ),
+    (
+      #""options": [{"name": "x", "type": "integer", "default": "many"}]"#, "manifest-agrees",
+      "failed"
+    ),
+    (
+      #""options": [{"name": "x", "choices": ["a", "b"], "default": "b"}]"#, "manifest-agrees",
+      "passed"
+    ),
+    (#""capabilities": ["ids", "edits"]"#, "manifest-members", "warning"),
+    (#""capabilities": ["ids"]"#, "manifest-members", "passed"),
     (#""columns": [{"name": "word", "type": "text"}]"#, "columns-as-declared", "failed"),
     (
       #""columns": [{"name": "word"}, {"name": "number", "type": "integer"}]"#,
@@ -236,6 +251,32 @@ import Testing
     #expect(run.status(of: check) == status, "\(run.checks)")
     let places = run.document["locations"] as? [[String: String]]
     #expect(places == [["location": "liar:", "origin": "scheme"]])
+  }
+
+  /// Without a manifest that names the library, no host finds the provider, and `check` passed.
+  @Test func aManifestIsMissed() throws {
+    let folder = try TemporaryFolder()
+    let library = try Self.compile("liar.so", in: folder)
+    let members = #""id": "liar", "version": "1", "contract": "0.9", "schemes": ["liar"]"#
+    func run() throws -> Run {
+      try Self.check([library, "--only", "has-manifest,manifest-agrees", "--seed", "1"])
+    }
+    for (file, named, status, came) in [
+      ("liar.tabella.json", "lair.so", ["passed", "failed"], "liar.tabella.json names the library lair.so, not liar.so"),
+      ("other.tabella.json", "lair.so", ["passed", "failed"], "other.tabella.json names the library lair.so"),
+      ("other.tabella.json", "other.so", ["warning", "skipped"], "no file *.tabella.json"),
+      ("other.tabella.json", "liar.so", ["passed", "passed"], nil),
+    ] as [(String, String, [String], String?)] {
+      try folder.write("other.so", "another library")
+      try folder.write(file, "{\(members), \"library\": \"\(named)\"}")
+      let found = try run()
+      #expect(found.checks.map(\.status) == status, "\(file), \(named): \(found.checks)")
+      #expect(
+        came == nil || found.checks.contains { $0.came?.contains(came ?? "") == true },
+        "\(found.checks)")
+      try FileManager.default.removeItem(atPath: "\(folder.path)/\(file)")
+    }
+    #expect(try run().checks.map(\.status) == ["warning", "skipped"])
   }
 
   // The checked locations
@@ -306,7 +347,7 @@ import Testing
 
   @Test func inProcess() throws {
     let run = try Self.check([Self.liar.get().1, "liar:", "--in-process", "--seed", "1"])
-    #expect(run.status == 0 && run.findings.isEmpty, "\(run.findings)")
+    #expect(run.status == 0 && run.findings.map(\.name) == ["has-manifest"], "\(run.findings)")
     #expect(run.status(of: "threads-may-change") == "passed")
     #expect(run.status(of: "stays-quiet") == "skipped")
     let crash = try CheckTests.tabella(

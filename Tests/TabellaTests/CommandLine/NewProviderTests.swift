@@ -45,7 +45,7 @@ import Testing
     let text = Array(try content("\(name)/\(name).tabella.json").utf8)
     let manifest = try Manifest(parsing: text)
     #expect(manifest.id == name && manifest.schemes == [name] && manifest.library == "\(name).so")
-    #expect(Manifest.ignoredMembers(of: text).isEmpty)
+    #expect(Manifest.ignored(in: text).isEmpty)
     if language == .swift {
       #expect(try content("\(name)/Package.swift").contains("name: \"ABCDProvider\""))
     }
