@@ -31,7 +31,7 @@ public struct ConformanceSuite {
   public static let laws: [Law] =
     [
       .columnsHold, .countsHold, .sectionsCounted, .batchesValid, .cutsAgree, .projectionAgrees,
-      .cellsHold, .orderIsFree, .endIsEmpty, .refusals, .oddSizesAgree,
+      .cellsHold, .textReads, .orderIsFree, .endIsEmpty, .refusals, .oddSizesAgree,
     ] + [
       .titlesInBounds, .indexInBounds, .idsIdentify, .idsOnlyWhenAsked, .gatherAgrees,
       .versionHolds, .permissionsAnswer, .supplementsAnswer, .accessoriesAnswer,
