@@ -44,7 +44,7 @@ import Testing
     let values = source.columns[0].values(of: try Self.batch(source))
     #expect(
       (0..<values.count).map { values[$0].description } == [
-        "2026-11-24T10:00:00Z", "2026-11-24T09:30:00Z", "", "2026-11-25T00:00:00Z",
+        "2026-11-24T10:00:00Z", "2026-11-24T09:30:00Z", "missing", "2026-11-25T00:00:00Z",
         "2026-11-24T08:00:30Z",
       ])
     let sorted = try source.sorted(by: [SortDescriptor(column: 0)])
