@@ -91,7 +91,7 @@ extension Timestamp: CustomStringConvertible {
 
   /// Parses the same formats, and a date and time without a zone: `2024-02-29 12:00`. That is the moment at which a
   /// clock in UTC shows the time.
-  init?(clock text: UnsafeRawBufferPointer) {
+  package init?(clock text: UnsafeRawBufferPointer) {
     guard let stated = StatedTime(text), let nanoseconds = Int64(exactly: stated.nanosecondsInUTC)
     else { return nil }
     self.nanoseconds = nanoseconds
