@@ -9,9 +9,7 @@ extension Check {
   static let loads = Check(
     "loads", .library,
     "The file is a library for this machine that exports the entry, and the entry answers.",
-    hint:
-      "build it as a shared library; export tabella_provider_entry; set provider_contract, id and "
-      + "open", .file { _ in })
+    hint: LoadingAdvice.general, .file { _ in })
 
   static let hasManifest = Check(
     "has-manifest", .recommended, .library,
