@@ -334,7 +334,7 @@ extension ColumnBatch {
   }
 
   private var notUTF8: String {
-    "has text that is not UTF-8, although the batch claims UTF-8; leave out the claim, or repair the text"
+    "has text that is not UTF-8, although the batch claims that all text is UTF-8"
   }
 
   fileprivate func validateUTF8() throws(TableError) {

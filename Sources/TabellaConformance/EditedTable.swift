@@ -69,7 +69,7 @@ final class EditedTable {
       guard count <= EditedTable.rowLimit else {
         throw Skipped(
           reason:
-            "a section has more than \(EditedTable.rowLimit) rows, and these checks read all of them; check a smaller table, too"
+            "a section has more than \(EditedTable.rowLimit) rows, and checks of edits read all rows: they need a smaller table"
         )
       }
       let cells = try trial.read(source, section: section, rows: 0..<count)
