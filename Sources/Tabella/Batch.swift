@@ -185,7 +185,8 @@ extension Batch {
         guard batch.type == columns[column].type else {
           throw TableError(
             .misbehaved,
-            "has cells of type \(batch.type.name); its schema declares \(columns[column].type.name)")
+            "has cells of type \(batch.type.name); its schema declares \(columns[column].type.name)"
+          )
         }
         try batch.validate(rowCount: rowCount)
         if isUTF8, batch.type == .text { try batch.validateUTF8() }
@@ -214,7 +215,8 @@ package func wrongColumns(_ count: Int, _ request: RowRequest) -> TableError {
   TableError(
     .misbehaved,
     "returned \(count) columns\(request.includesIDs ? " and ids" : ""); expected the "
-      + "\(request.columns.count) of the request, in its order\(request.includesIDs ? ", then the ids" : "")")
+      + "\(request.columns.count) of the request, in its order\(request.includesIDs ? ", then the ids" : "")"
+  )
 }
 
 /// The error for a batch with more rows than requested.
@@ -273,7 +275,8 @@ extension ColumnBatch {
       {
         throw TableError(
           .misbehaved,
-          "has offset \(offsets[cell + 1]) after \(offsets[cell]) at cell \(cell); offsets never fall")
+          "has offset \(offsets[cell + 1]) after \(offsets[cell]) at cell \(cell); offsets never fall"
+        )
       }
       guard layout.values != nil || last == 0 else {
         throw TableError(

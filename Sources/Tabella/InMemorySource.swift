@@ -102,7 +102,8 @@ public final class InMemorySource: TableDataSource {
   ) {
     precondition(
       ids == nil || ids?.count == rows.count,
-      "the table has \(ids?.count ?? 0) ids for \(rows.count) rows: pass one id for each row, or nil")
+      "the table has \(ids?.count ?? 0) ids for \(rows.count) rows: pass one id for each row, or nil"
+    )
     let named = (ids ?? []).enumerated().map { (IndexPath(section: 0, row: $0), $1) }
     self.init(
       columns, sections: [(nil, nil, nil, rows)], ids: Dictionary(uniqueKeysWithValues: named),

@@ -107,7 +107,8 @@ public struct Catalogue: Sendable {
       throw refused(TableError(refusal.code, "\(refusal.path): \(refusal.reason)"))
     }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
-    throw noProvider("there is no provider \(id); the providers are \(known.isEmpty ? "none" : known)")
+    throw noProvider(
+      "there is no provider \(id); the providers are \(known.isEmpty ? "none" : known)")
   }
 
   /// The error for a refused provider. Its remedy is to choose one of the other providers.

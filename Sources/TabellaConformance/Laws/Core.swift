@@ -20,7 +20,8 @@ extension Law {
   }
 
   static let textReads = Law(
-    "text-reads", "Text that a column declares as readable as another type can be read as that type.",
+    "text-reads",
+    "Text that a column declares as readable as another type can be read as that type.",
     hint:
       "declare it (tabella.reads; in Swift, reads) only if all cells except empty ones have a form of the type: "
       + "-12, 1.5, true, 2026-11-24, 2026-11-24 10:00, 2026-11-24T10:00:00Z"

@@ -61,8 +61,12 @@ import Testing
 
   /// Text that breaks the declaration is shown, and the law names it.
   @Test(arguments: [
-    (ColumnType.date, "soon", "row 0:1 has \"soon\" in column \"when\", which cannot be read as date"),
-    (.integer, "007", "cannot be read as integer"), (.boolean, "maybe", "cannot be read as boolean"),
+    (
+      ColumnType.date, "soon",
+      "row 0:1 has \"soon\" in column \"when\", which cannot be read as date"
+    ),
+    (.integer, "007", "cannot be read as integer"),
+    (.boolean, "maybe", "cannot be read as boolean"),
     (.real, "1,5", "cannot be read as real"),
   ])
   func otherTextIsNotLost(_ type: ColumnType, _ text: String, _ message: String) throws {

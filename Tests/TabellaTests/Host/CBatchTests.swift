@@ -57,7 +57,7 @@ import Testing
   /// Each message says what was expected, and the function to call. "column 2 has 0 cells" meant missing ids.
   @Test(arguments: [
     ("mistyped", "use the function of the type that tabella_batch_new got"),
-    ("ragged", "column 0 of the batch (counted from 0) has 6 cells for 5 rows: append one cell for each row"),
+    ("ragged", "column 0 of the batch (counted from 0) has 6 cells for 5 rows: append one cell"),
     ("no-such-column", "a cell was appended to column 8, but the batch has 2 columns"),
     ("id-unasked", "the builder has no ids; create it with ids = 1"),
     ("id-forgotten", "the batch has 0 ids for 5 rows: call tabella_batch_id once for each row"),
