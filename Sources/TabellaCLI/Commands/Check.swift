@@ -81,6 +81,7 @@ extension Command {
       options: options, host: host)
     let report = CheckReport(
       checker, output, invocation, seed: options.seed, operands: invocation.operands)
+    report.beginOpening()
     do {
       try checker.run(onStart: { _ in try report.begin() }, onCheck: { report.begin($0) }) {
         try report.add($0)

@@ -49,6 +49,11 @@ final class CheckReport {
     try output.flush()
   }
 
+  /// Shows on a terminal that the library is loaded and the locations are opened.
+  func beginOpening() {
+    Progress.begin("opening \(operands.last?.text ?? "")", since: began)
+  }
+
   /// Shows on a terminal which check runs.
   func begin(_ check: Check) {
     let only = invocation.checks.only
