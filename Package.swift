@@ -11,6 +11,10 @@ func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
   return [.unsafeFlags(["-use-ld=lld"] + flags.flatMap { ["-Xlinker", $0] })]
 }
 
+/// The entry of a provider in Swift has another symbol, so that a function without `@c @implementation` does not link.
+let entryAlias =
+  "--defsym=tabella_provider_entry=tabella_provider_entry_needs_at_c_at_implementation"
+
 /// The target TabellaLinking has no code. Its linker settings apply to each library that depends on it. A release does
 /// not name the folder of the toolchain, because a host brings the runtime. Tests, which are built for debugging, need
 /// that folder.
@@ -28,7 +32,7 @@ let sdkTargets: [Target] = [
     name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge", "TabellaFiles"]),
   .target(
     name: "TabellaLinking", exclude: ["provider.map"],
-    linkerSettings: linking(map: "Sources/TabellaLinking/provider.map") + [
+    linkerSettings: linking(map: "Sources/TabellaLinking/provider.map", [entryAlias]) + [
       .unsafeFlags(["-no-toolchain-stdlib-rpath"], .when(configuration: .release))
     ]),
 ]

@@ -24,9 +24,15 @@ public final class BatchBuilder {
   /// Pass `rowCount` if there may be no column. `isUTF8` promises that all text is UTF-8.
   public func finish(rowCount: Int? = nil, isUTF8: Bool = false) -> Batch {
     let rows = rowCount ?? columns.first?.count ?? ids?.count ?? 0
+    for (number, column) in columns.enumerated() {
+      precondition(
+        column.count == rows,
+        "column \(number) of the batch has \(column.count) cells for \(rows) rows: append one for each row, or appendMissing()"
+      )
+    }
     precondition(
-      columns.allSatisfy { $0.count == rows } && (ids.map { $0.count == rows } ?? true),
-      "every column has a cell for each row")
+      ids.map { $0.count == rows } ?? true,
+      "the batch has \(ids?.count ?? 0) ids for \(rows) rows: append one to ids for each row")
     return Batch(
       rowCount: rows, columns: columns.map { $0.finish() }, ids: ids?.finish(), isUTF8: isUTF8)
   }

@@ -13,6 +13,7 @@ PAGE = "share/doc/tabella/docs/first-provider.md"
 ENTRY = "@c @implementation\npublic func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {"
 WRONG_ENTRIES = {
     "without @c": ENTRY.replace("@c ", ""),
+    "without @implementation": ENTRY.replace("@implementation", ""),
     "without both words": ENTRY.replace("@c @implementation\n", ""),
     "with another name": ENTRY.replace("provider_entry", "entry_of_provider"),
     "with another type": ENTRY.replace("-> Int32", "-> Int"),
@@ -92,6 +93,8 @@ def write_minimal_provider(author):
     for name, entry in WRONG_ENTRIES.items():
         status, said = build(code.replace(ENTRY, entry), None)
         expect(status != 0 and "error:" in said, f"an entry {name} builds: {said}")
+        expect(name != "without @implementation" or "needs_at_c_at_implementation" in said,
+               f"an entry {name}: the error does not name it: {said}")
     build(code, 0)
     library = f"{author.folder}/planets/planets.so"
     shown = author.run("TABELLA_PROVIDER_PATH=$PWD/planets tabella show moons: --format csv")

@@ -841,6 +841,13 @@ typedef struct tabella_entry {
   tabella_error error;                       /* Out, on failure. */
 } tabella_entry;
 
+#if defined(__swift__)
+/* Only Swift's importer sees this name. With `@c @implementation`, the compiler gives it to the entry,
+ * and the SDK links TABELLA_ENTRY_SYMBOL as an alias of it. Without one of these words, linking fails. */
+int32_t tabella_provider_entry(tabella_entry *TABELLA_NONNULL entry)
+    __asm__("tabella_provider_entry_needs_at_c_at_implementation");
+#endif
+
 /* The only symbol that a provider library exports. A process calls it once for each of its hosts. It
  * performs no I/O and starts no threads. It always sets provider_contract. If it does not accept the
  * host's version, it does nothing else and returns TABELLA_NOT_SUPPORTED. [serial] */
