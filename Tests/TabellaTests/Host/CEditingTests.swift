@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func aPlanKeepsTheLaws() throws {
-    try expectLaws("Tests/TabellaTests/Host/Libraries/lines.c", "one\ntwo\ntwo\n\nthree\nfour")
+    try expectLaws("Examples/provider-c/lines.c", "one\ntwo\ntwo\n\nthree\nfour")
   }
 
   @Test func iniFilesKeepTheLaws() throws {
