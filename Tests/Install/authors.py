@@ -123,5 +123,16 @@ def build_example(author, language, *before):
     expect("warning:" not in said, f"provider-{language}: {said}")
 
 
+def follow_the_guide(author):
+    """Types the first block of the guide, in the folder where `build_example` has made the copy in C."""
+    with open(f"{author.root}{author.prefix}/share/doc/tabella/docs/writing-a-provider.md") as file:
+        text = file.read()
+    copy, *lines = re.search(r"^```sh\n(.*?)\n```$", text, re.M | re.S).group(1).split("\n")
+    expect(copy == 'cp -r "$(pkg-config --variable=examplesdir tabella)/provider-c" .', f"the guide copies with {copy}")
+    said = author.run(" && ".join(lines))
+    shown = re.search(r"^```text\n(.*?\n)```$", text, re.M | re.S).group(1)
+    expect(said.endswith(shown), f"the guide shows {said}")
+
+
 def found(program):
     return shutil.which(program) is not None

@@ -157,6 +157,7 @@ class Trial:
             else:
                 authors.build_example(author, language)
             if language == "c":
+                authors.follow_the_guide(author)
                 self.build_sqlite(author)
 
     def build_sqlite(self, author):
