@@ -251,9 +251,9 @@ let package = Package(
       resources: [
         "c/c.mk", "c/provider.c", "common/example.txt", "common/gitignore.txt",
         "common/manifest.json", "common/README.md", "common/sample-expected.txt",
-        "common/file-expected.txt", "common/test.sh", "rust/provider.rs", "rust/rows.rs",
-        "rust/rust.mk", "rust/tabella.rs", "swift/package.txt", "swift/provider.txt",
-        "swift/swift.mk",
+        "common/file-expected.txt", "common/test.sh", "rust/ids.rs", "rust/provider.rs",
+        "rust/rows.rs", "rust/rust.mk", "rust/tabella.rs", "swift/package.txt",
+        "swift/provider.txt", "swift/swift.mk",
       ].map { .embedInCode($0) },
       swiftSettings: lean),
     // For programs that embed the host

@@ -150,6 +150,21 @@ class Trial:
             authors.have_own_rows(author, language)
             if language == "swift":
                 authors.write_minimal_provider(author)
+                # The SDK that the first provider compiled serves here, too.
+                authors.build_example(
+                    author, language, "ln -s ../planets/.build .build",
+                    'export SWIFTFLAGS="--scratch-path ../planets/.build"')
+            else:
+                authors.build_example(author, language)
+            if language == "c":
+                authors.follow_the_guide(author)
+                self.build_sqlite(author)
+
+    def build_sqlite(self, author):
+        if os.path.exists("/usr/include/sqlite3.h") or "TABELLA_NO_SKIPS" in os.environ:
+            authors.build_example(author, "sqlite")
+        else:
+            print("skipped: provider-sqlite, because there is no sqlite3.h (libsqlite3-dev)")
 
     def need_the_worker(self):
         """Without the worker of this prefix, a foreign provider cannot run, and the error says where it must lie."""

@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["tabella.rs", "provider.rs"])
+  @Test(arguments: ["tabella.rs", "provider.rs", "ids.rs"])
   func helpersForRustAreThoseOfTheExample(_ name: String) throws {
     let (example, copy) = (
       "Examples/provider-rust/\(name)", "Sources/ProviderTemplates/rust/\(name)"
