@@ -17,11 +17,15 @@ import Testing
   /// Batches that pass on a key, and the rows that they lead to. The table is `ann 1, bob 2, cid 3 | dan 4, eve 5`.
   static let batches: [(edits: [EditBatch.Edit], rows: String)] = [
     (
-      [.insert(at: IndexPath(section: 0, row: 0), cells: [0: "bob", 1: "9"]), .delete(.id("bob"))],
+      [
+        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "bob", 1: "9"]), .delete(.id("bob")),
+      ],
       "bob 9, ann 1, cid 3 | dan 4, eve 5"
     ),
     (
-      [.delete(.id("bob")), .insert(at: IndexPath(section: 1, row: 0), cells: [0: "bob", 1: "9"])],
+      [
+        .delete(.id("bob")), .insert(at: IndexPath(section: 1, row: 0), cells: [0: "bob", 1: "9"]),
+      ],
       "ann 1, cid 3 | bob 9, dan 4, eve 5"
     ),
     (
@@ -63,7 +67,8 @@ import Testing
   }
 
   /// In the same batches, an edit that is reported and not done is still noticed.
-  @Test(arguments: KeyTable.Report.allCases) func theHostNoticesLies(_ report: KeyTable.Report) throws
+  @Test(arguments: KeyTable.Report.allCases) func theHostNoticesLies(_ report: KeyTable.Report)
+    throws
   {
     for (edits, number) in [
       // The row is not deleted, and the inserted one has another key.
