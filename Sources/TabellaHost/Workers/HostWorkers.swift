@@ -190,7 +190,7 @@ struct WorkerLaunch {
       program: program, provider: load.name, library: library.descriptor,
       input: input.raw,
       limits: limits,
-      onOutput: onOutput, onPacket: onPacket
+      onOutput: output(), onPacket: onPacket
     ) { [load, trace] error in trace?.note("\(load.name) worker ended: \(error.message)") }
     let provider = try session.load(order)
     if !load.isProbed { try entry?.check(id: provider.id) }
@@ -199,6 +199,27 @@ struct WorkerLaunch {
 }
 
 extension WorkerLaunch {
+  /// The receiver of a new worker's output.
+  ///
+  /// If another file takes the name of the location, the provider tries in vain to read it. This is not reported, because
+  /// ``RenewedSource`` opens that file in another worker.
+  private func output() -> (@Sendable (WorkerOutput) -> Void)? {
+    guard let onOutput, confinesToFile, let file = stat(at: request.location) else {
+      return self.onOutput
+    }
+    let location = request.location
+    let start = Array("reading ".utf8)
+    return { output in
+      if output.kind == .denied, output.text.starts(with: start),
+        let denied = stat(at: Array(output.text.dropFirst(start.count))),
+        let named = stat(at: location), denied.isSameFile(as: named), !named.isSameFile(as: file)
+      {
+        return
+      }
+      onOutput(output)
+    }
+  }
+
   /// The worker's standard input: that of this process if it is the location, otherwise `/dev/null`.
   ///
   /// It is opened again, for reading only, for two reasons. A terminal is open for writing, too, and nobody filters the

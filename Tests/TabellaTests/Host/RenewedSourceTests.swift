@@ -36,10 +36,12 @@ import Testing
   }
 
   private func open(
-    _ isolation: TabellaHost.Host.Isolation, options: [String: String] = [:]
+    _ isolation: TabellaHost.Host.Isolation, options: [String: String] = [:],
+    onOutput: (@Sendable (WorkerOutput) -> Void)? = nil
   ) throws -> OpenedTable {
     let host = TabellaHost.Host(searchPath: SearchPath([folder.path]))
     host.isolation = isolation
+    host.onOutput = onOutput
     return try host.open(Location(file), options: options, access: .reading)
   }
 
@@ -62,6 +64,21 @@ import Testing
       // Without another file, nothing has changed.
       #expect(try follower.pull().list == [])
     }
+  }
+
+  /// The refused reading of the new file was reported, although the host shows that file.
+  @Test func theRefusalIsNotReported() throws {
+    let denied = Mutex<[String]>([])
+    let source = try open(.automatic) { output in
+      guard output.kind == .denied else { return }
+      denied.withLock { $0.append(String(decoding: output.text, as: UTF8.self)) }
+    }.source
+    for number in 1...3 {
+      try replace("\(number)\n")
+      _ = try #require(source.changes).pull()
+      #expect(try text(source) == "\(number)")
+    }
+    #expect(denied.withLock { $0 } == [])
   }
 
   /// A provider that reads the file that it opened, whatever its name is, moves on, too.
