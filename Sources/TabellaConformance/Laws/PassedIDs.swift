@@ -15,7 +15,7 @@ extension Law {
     var done = 0
     for way in WayOfPassing.allCases {
       let table = try trial.editedTable()
-      for _ in 0..<4 {
+      for _ in 0..<2 {
         guard let batch = try trial.drawPassing(way, table) else { break }
         let before = table.rows
         let result: EditResult
