@@ -16,12 +16,13 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     _ = try compileLibrary(
-      packageFolder + "/Tests/TabellaTests/Host/Libraries/lines.c", into: folder, name: "lines.so",
+      packageFolder + "/Tests/TabellaTests/Host/Libraries/reread.c", into: folder,
+      name: "reread.so",
       flags: ["-Wl,-z,nodelete", "-D_GNU_SOURCE"])
     try folder.write(
-      "lines.tabella.json",
+      "reread.tabella.json",
       #"""
-      {"id": "lines", "version": "1", "contract": "0.9", "library": "lines.so",
+      {"id": "reread", "version": "1", "contract": "0.9", "library": "reread.so",
        "patterns": ["*.lines"], "options": [{"name": "open", "type": "boolean"}]}
       """#)
     try FileManager.default.createDirectory(
