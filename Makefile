@@ -7,7 +7,7 @@ SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
-  live python wheel wheel-check bench-python \
+  live versions python wheel wheel-check bench-python \
   manual docs install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
@@ -73,6 +73,9 @@ zoo: build        ## bad providers of every kind, 1,000 damaged libraries, all o
 	rm -rf .build/zoo-house
 	Tests/Zoo/run --count full --house .build/zoo-house
 	TABELLA_ZOO=$(CURDIR)/.build/zoo-house swift test --filter ZooTests
+
+versions: build   ## two providers with different versions of the SDK in one process
+	Tests/Versions/run --count 300 --seed $(SEED)
 
 examples: build   ## builds and runs the examples and compares their output
 	Examples/run

@@ -43,7 +43,8 @@ public struct ConformanceSuite {
       .openingsAreIndependent,
     ] + [
       .dryRunsChangeNothing, .editsReplay, .editsAreStored, .staleVersionsConflict,
-      .refusedEditsChangeNothing, .sectionsHaveTheirTitles, .setReadsBack, .undoRestores,
+      .refusedEditsChangeNothing, .sectionsHaveTheirTitles, .setReadsBack, .idsPassOn,
+      .undoRestores,
     ] + [.batchOutlivesSource, .memoryReturns, .answersReturn, .dryRunsReturn, .openingsReturn]
 
   private let seed: UInt64
