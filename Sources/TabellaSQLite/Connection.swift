@@ -18,15 +18,11 @@ final class Connection {
     self.database = database
   }
 
-  /// Opens a location. Errors name it.
+  /// Opens a location.
   func open(
-    _ location: Location, _ options: [String: String], _ access: Host.Access
+    _ arguments: TableArguments, for access: Host.Access
   ) throws(TableError) -> OpenedTable {
-    do throws(TableError) {
-      try ProcessUse.begin()
-      return try host.open(location, options: options, access: access)
-    } catch {
-      throw error.about(location.description)
-    }
+    try ProcessUse.begin()
+    return try host.open(arguments.location, options: arguments.options, access: access)
   }
 }

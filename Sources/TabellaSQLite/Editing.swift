@@ -41,12 +41,13 @@ extension VirtualTable {
   ) throws(TableError) -> [Int: Cell] {
     var cells: [Int: Cell] = [:]
     let api = connection.api
+    let columns = live.source.columns
     for (slot, raw) in zip(slots, values.dropFirst(2)) where api.pointee.value_nochange(raw) == 0 {
       let value = api.value(raw)
       switch slot {
       case .cell(let number):
         if isNew, value == .null { continue }
-        cells[number] = try live.columns[number].cell(of: value)
+        cells[number] = try columns[number].cell(of: value)
       case .section, .sectionTitle:
         guard isNew else {
           throw TableError(.readOnly, "the section of a row cannot be changed")
@@ -171,9 +172,9 @@ extension LiveTable {
 
   private func check(_ cells: [Int: Cell], _ editing: any TableEditing) throws(TableError) {
     guard let allowed = try editing.editableColumns() else { return }
-    for number in cells.keys.sorted() where !allowed[number] || columns[number].isOnRequest {
+    for number in cells.keys.sorted() where !allowed[number] {
       throw TableError(
-        .readOnly, "column \"\(columns[number].name)\" is read-only", column: number)
+        .readOnly, "column \"\(source.columns[number].name)\" is read-only", column: number)
     }
   }
 }

@@ -7,7 +7,8 @@ extension TableError {
   ///
   /// A code such as `SQLITE_IOERR` or `SQLITE_BUSY` has effects on the transaction, so it is never used.
   var sqliteCode: Int32 {
-    switch code {
+    if self == .changedPlan { return TABELLA_SQLITE_SCHEMA }
+    return switch code {
     case .readOnly: TABELLA_SQLITE_READONLY
     case .constraint: TABELLA_SQLITE_CONSTRAINT
     case .conflict: TABELLA_SQLITE_ABORT
@@ -16,6 +17,10 @@ extension TableError {
     default: TABELLA_SQLITE_ERROR
     }
   }
+
+  /// The error for a plan that does not fit the present table. SQLite then makes a new plan.
+  static let changedPlan = TableError(
+    .conflict, "the table has changed; prepare the statement again")
 
   /// The message with the remedies, in one line.
   var line: String {

@@ -11,8 +11,8 @@ final class LiveTable {
   /// The options as the arguments of the table function, by number.
   var optionTexts: [Int: String] = [:]
   private(set) var opened: OpenedTable
-  /// The columns that were declared to SQLite.
-  let columns: [Column]
+  /// The columns at the time of the declaration. An edit can change the types that the text of a file reads as.
+  let declared: [Column]
   /// Whether the location was opened for the statement that reads it next.
   private var isFresh = true
   private var isLost = false
@@ -31,8 +31,12 @@ final class LiveTable {
   init(_ connection: Connection, _ arguments: TableArguments) throws(TableError) {
     self.connection = connection
     self.arguments = arguments
-    opened = try connection.open(arguments.location, arguments.options, .reading)
-    columns = opened.source.columns
+    do throws(TableError) {
+      opened = try connection.open(arguments, for: .reading)
+    } catch {
+      throw error.about(arguments.location.description)
+    }
+    declared = opened.source.columns
   }
 
   /// The table at its present version, without staged edits.
@@ -42,15 +46,18 @@ final class LiveTable {
   func running<R>(_ body: () throws(TableError) -> R) throws(TableError) -> R {
     do throws(TableError) { return try body() } catch {
       if error.isProviderGone { isLost = true }
+      guard error != .changedPlan else { throw error }
       throw error.about(arguments.location.description)
     }
   }
 
-  /// Begins to read for a statement, and returns the table with the staged edits.
-  func beginReading() throws(TableError) -> any TableDataSource {
+  /// The table with the staged edits.
+  var present: any TableDataSource { staged.isEmpty ? source : StagedSource(source, staged) }
+
+  /// Begins to read for a statement.
+  func beginReading() throws(TableError) {
     if readers == 0, staged.isEmpty { try refresh() }
     readers += 1
-    return staged.isEmpty ? source : StagedSource(source, staged)
   }
 
   func endReading() { readers -= 1 }
@@ -63,6 +70,9 @@ final class LiveTable {
     numbering = nil
     defer { isFresh = false }
     if isFresh { return }
+    // The table of a file that is gone may still show its last rows. A statement must not.
+    let manifest = try connection.host.manifest(for: arguments.location)
+    if manifest.id != opened.manifest.id { isLost = true }
     if !isLost, let changes = source.changes {
       do throws(TableError) {
         _ = try changes.pull()
@@ -75,7 +85,7 @@ final class LiveTable {
   }
 
   private func reopen() throws(TableError) {
-    opened = try connection.open(arguments.location, arguments.options, .reading)
+    opened = try connection.open(arguments, for: .reading)
     isLost = false
     numbering = nil
     try checkColumns()
@@ -92,9 +102,11 @@ final class LiveTable {
 
   /// Throws if the columns are no longer those that SQLite knows.
   private func checkColumns() throws(TableError) {
-    guard source.columns == columns else {
-      throw TableError(
-        .conflict, "\(arguments.location): the columns have changed; connect again to see them")
+    let columns = source.columns
+    guard columns.count == declared.count,
+      zip(columns, declared).allSatisfy({ $0.name == $1.name && $0.type == $1.type })
+    else {
+      throw TableError(.conflict, "the columns have changed; connect again to see them")
     }
   }
 

@@ -15,7 +15,7 @@ nonisolated(unsafe) let module: UnsafePointer<tabella_sqlite_module> = {
   methods.destroy = disconnect
   methods.best_index = { raw, info in
     let table = table(raw)
-    var planner = Planner(table.connection.api, info, table.slots, table.declared?.source)
+    var planner = Planner(table.connection.api, info, table.slots, table.declared)
     return planner.run() ? TABELLA_SQLITE_OK : TABELLA_SQLITE_CONSTRAINT
   }
   methods.open = { raw, out in

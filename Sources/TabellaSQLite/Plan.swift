@@ -51,7 +51,7 @@ struct Planner {
   private let info: UnsafeMutablePointer<tabella_sqlite_index>
   private let slots: [Declaration.Slot]
   /// The table; nil for the table function, whose table is known only later.
-  private let table: (any TableDataSource)?
+  private let table: LiveTable?
   private var plan = Plan()
   /// The expected share of rows that the constraints keep.
   private var share = 1.0
@@ -60,7 +60,7 @@ struct Planner {
 
   init(
     _ api: SQLite, _ info: UnsafeMutablePointer<tabella_sqlite_index>,
-    _ slots: [Declaration.Slot], _ table: (any TableDataSource)?
+    _ slots: [Declaration.Slot], _ table: LiveTable?
   ) {
     self.api = api
     self.info = info
@@ -138,7 +138,7 @@ struct Planner {
       let collation = api.pointee.vtab_collation(info, Int32(index)).map { String(cString: $0) }
       guard collation?.uppercased() ?? "BINARY" != "BINARY" else { return true }
       guard let table else { return false }
-      let type = table.columns[number].shownType
+      let type = table.declared[number].shownType
       return type == .integer || type == .real || type == .boolean
     default: return false
     }
@@ -169,18 +169,14 @@ struct Planner {
   /// one key begins with them.
   private mutating func chooseOrder() {
     let count = Int(info.pointee.order_count)
-    guard count > 0, let table, table.sections == nil, let order = info.pointee.order else {
-      return
-    }
+    guard count > 0, let table, let order = info.pointee.order else { return }
     var wanted: [SortDescriptor] = []
     for place in 0..<count {
       let column = Int(order[place].column)
-      guard column >= 0, case .cell(let number) = slots[column],
-        table.columns[number].hasOrderOfSQL(isLast: place == count - 1)
-      else { return }
+      guard column >= 0, case .cell(let number) = slots[column] else { return }
       wanted.append(SortDescriptor(column: number, isDescending: order[place].descends != 0))
     }
-    guard count == 1 || wanted.allSatisfy(\.isDescending) else { return }
+    guard table.hasOrder(wanted) else { return }
     plan.order = wanted
     info.pointee.order_is_consumed = 1
   }
@@ -191,11 +187,24 @@ struct Planner {
       info.pointee.flags = TABELLA_SQLITE_SCAN_UNIQUE
       return
     }
-    let known = (try? table?.numberOfRows(inSection: 0, knowing: 0)) ?? .atLeast(0)
+    let known = (try? table?.source.numberOfRows(inSection: 0, knowing: 0)) ?? .atLeast(0)
     let rows = Double(known.isExact ? max(known.value, 1) : max(known.value, 1_000_000))
     // A view reads all rows, but SQLite handles only those that the view shows.
     info.pointee.cost = rows * (0.3 + 0.7 * share) + (plan.order.isEmpty ? 0 : rows * 0.2)
     info.pointee.rows = max(1, Int64(rows * share))
+  }
+}
+
+extension LiveTable {
+  /// Whether a sorted view of the present table has the order of SQLite.
+  func hasOrder(_ order: [SortDescriptor]) -> Bool {
+    let columns = source.columns
+    return source.sections == nil && (order.count == 1 || order.allSatisfy(\.isDescending))
+      && order.enumerated().allSatisfy { place, key in
+        let column = columns[key.column]
+        return column.reads == declared[key.column].reads
+          && column.hasOrderOfSQL(isLast: place == order.count - 1)
+      }
   }
 }
 

@@ -1,5 +1,6 @@
 import CTabellaSQLite
 import Tabella
+import TabellaHost
 
 /// A scan of a table for one statement.
 final class TableCursor {
@@ -39,25 +40,35 @@ final class TableCursor {
 
   deinit { stop() }
 
-  /// Ends the scan.
+  /// Ends the statement's use of the table.
   func stop() {
+    forget()
     live?.endReading()
-    (live, view) = (nil, nil)
+    live = nil
+  }
+
+  /// Ends the scan.
+  private func forget() {
+    view = nil
     (cells, spans, nextSection, count, row) = ([], [], nil, 0, 0)
     title = nil
     isAtEnd = true
   }
 
-  /// Starts a scan.
+  /// Starts a scan. A statement can scan a table many times, and sees one version of it.
   func start(_ plan: Plan, _ values: [OpaquePointer]) throws(TableError) {
-    stop()
+    forget()
+    try ProcessUse.check()
     let api = table.connection.api
     guard let wanted = try WantedRows(plan, values, table.slots, api) else { return }
     let live = try table.liveTable(wanted.location, wanted.options)
     try live.running { () throws(TableError) in
-      let source = try live.beginReading()
-      self.live = live
-      try start(source, plan, wanted)
+      if self.live !== live {
+        stop()
+        try live.beginReading()
+        self.live = live
+      }
+      try start(live.present, plan, wanted)
     }
   }
 
@@ -66,8 +77,15 @@ final class TableCursor {
   ) throws(TableError) {
     let columns = source.columns
     try choose(columns, plan)
+    guard try plan.order.isEmpty || live?.hasOrder(plan.order) == true else {
+      throw .changedPlan
+    }
     var shape = TableShape(order: plan.order)
     for (number, test) in wanted.tests where columns.indices.contains(number) {
+      // SQLite compares by the declared type.
+      guard table.isFunction || columns[number].reads == live?.declared[number].reads else {
+        continue
+      }
       switch test.restriction(number, columns[number]) {
       case .nothing: return
       case .unknown: break
@@ -190,8 +208,14 @@ final class TableCursor {
     let batch = try view.rows(
       RowRequest(section: span.section, first: span.first, count: most, columns: numbers))
     let columns = view.columns
-    cells = zip(numbers, batch.columns).map { columns[$0].shown($1) }
+    cells = zip(numbers, batch.columns).map { shown($1, of: columns[$0], $0) }
     return batch.rowCount
+  }
+
+  /// The cells with the values that SQL sees. A column that was declared as text stays text, whatever it reads as now.
+  private func shown(_ cells: ColumnBatch, of column: Column, _ number: Int) -> ColumnBatch {
+    let isText = !table.isFunction && live?.declared[number].reads == nil
+    return isText ? cells : column.shown(cells)
   }
 
   private func nextSpan(_ view: any TableDataSource) throws(TableError) -> Span? {
@@ -253,7 +277,7 @@ final class TableCursor {
         RowRequest(section: section, first: first + row, count: 1, columns: [column])
       ).columns[0]
     }
-    api.result(view.columns[column].shown(cells), 0, context)
+    api.result(shown(cells, of: view.columns[column], column), 0, context)
   }
 
   private func sectionTitle() throws(TableError) -> [UInt8]? {

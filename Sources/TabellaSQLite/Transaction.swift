@@ -17,8 +17,7 @@ extension LiveTable {
     guard !staged.isEmpty else { return }
     let batch = try stagedBatch()
     // The table for reading has no permission to edit.
-    let editable = try connection.host.open(
-      arguments.location, options: arguments.options, access: .editing)
+    let editable = try connection.open(arguments, for: .editing)
     let edit: RecordedEdit
     let store: ReceiptStore
     do throws(ReceiptError) {
@@ -77,11 +76,9 @@ extension LiveTable {
 
   func releaseSavepoint(_ number: Int32) { savepoints.removeAll { $0.number >= number } }
 
-  /// Goes back to a savepoint. A savepoint from before the first edit of this table is not known: the first later one has
-  /// the same state.
+  /// Goes back to a savepoint. At a savepoint that is not known, this table had no edits: it joined the transaction later.
   func rollback(to number: Int32) {
-    guard let savepoint = savepoints.first(where: { $0.number >= number }) else { return }
-    staged.goBack(to: savepoint.state)
+    staged.goBack(to: savepoints.first { $0.number == number }?.state ?? 0)
     savepoints.removeAll { $0.number > number }
   }
 

@@ -22,7 +22,7 @@ final class VirtualTable {
       let live = try LiveTable(connection, TableArguments(declaration: arguments))
       live.expire()
       declared = live
-      declaration = Declaration(of: live.columns)
+      declaration = Declaration(of: live.declared)
     } else {
       declared = nil
       declaration = .generic
