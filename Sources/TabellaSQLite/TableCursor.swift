@@ -77,7 +77,7 @@ final class TableCursor {
   ) throws(TableError) {
     let columns = source.columns
     try choose(columns, plan)
-    guard try plan.order.isEmpty || live?.hasOrder(plan.order) == true else {
+    guard plan.order.isEmpty || live?.hasOrder(plan.order) == true else {
       throw .changedPlan
     }
     var shape = TableShape(order: plan.order)

@@ -92,8 +92,10 @@ class Model(support.Case):
         trail = []
         for _ in range(chance.randrange(2, 6)):
             before = self.of_file()
-            self.db.execute("BEGIN")
-            names = []
+            # A savepoint without BEGIN is a transaction, too.
+            names = chance.choice([[], ["outer"]])
+            trail.append("SAVEPOINT outer" if names else "BEGIN")
+            self.db.execute(trail[-1])
             for _ in range(chance.randrange(1, 12)):
                 kind = chance.randrange(10)
                 if kind == 0:
@@ -103,8 +105,8 @@ class Model(support.Case):
                     at = chance.randrange(len(names))
                     trail.append(f"ROLLBACK TO {names[at]}")
                     del names[at + 1 :]
-                elif kind == 2 and names:
-                    at = chance.randrange(len(names))
+                elif kind == 2 and names and names[-1] != "outer":
+                    at = chance.randrange(names[0] == "outer", len(names))
                     trail.append(f"RELEASE {names[at]}")
                     del names[at:]
                 else:
