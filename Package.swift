@@ -195,12 +195,15 @@ let package = Package(
     .library(name: "TabellaChecking", targets: ["TabellaChecking"]),
     // Installed as libtabella.so.0: the names `tabella` and `Tabella` are taken.
     .library(name: "tabella-embed", type: .dynamic, targets: ["TabellaEmbedding"]),
+    // Installed as tabella_sqlite.so.
+    .library(name: "tabella-sqlite", type: .dynamic, targets: ["TabellaSQLite"]),
     // For tests only: not installed.
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + sdkProducts + plugins.map(\.product),
   targets: sdkTargets + [
     // Ground, without the targets of the SDK
     .target(name: "CTabellaEmbed", dependencies: ["CTabella"], cSettings: strictC),
+    .target(name: "CTabellaSQLite", cSettings: strictC),
     // Shared
     .target(
       name: "TabellaLoading",
@@ -283,6 +286,10 @@ let package = Package(
       exclude: ["embed.map"], swiftSettings: lean,
       linkerSettings: linking(
         map: "Sources/TabellaEmbedding/embed.map", ["-soname=libtabella.so.0"])),
+    .target(
+      name: "TabellaSQLite", dependencies: ["CTabellaSQLite", "Tabella", "TabellaHost"],
+      exclude: ["sqlite.map"], swiftSettings: lean,
+      linkerSettings: linking(map: "Sources/TabellaSQLite/sqlite.map")),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [

@@ -64,6 +64,7 @@ def are_complete(root):
              "include/tabella/tabella.h", "include/tabella/tabella_batch.h", "include/tabella/tabella_edit.h",
              "include/tabella/tabella_save.h", "include/tabella/tabella_document.h",
              "include/tabella/tabella_embed.h", "lib/libtabella.so", "lib/libtabella.so.0",
+             "lib/tabella_sqlite.so",
              "lib/pkgconfig/tabella.pc", "lib/tabella/runtime/libswiftCore.so"]
     for provider in ("csv", "directory", "processes", "text"):
         names += [f"lib/tabella/providers/libtabella-{provider}.so",
