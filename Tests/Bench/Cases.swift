@@ -207,7 +207,7 @@ struct Cases {
   }
 
   private var groupUnique: Case {
-    group("code", 6, name: "group-unique", about: "count the rows of each code, most of which differ")
+    group("code", 6, name: "group-unique", about: "count the rows of each code; nearly all differ")
   }
 
   private func group(_ column: String, _ number: Int, name: String, about: String) -> Case {

@@ -83,7 +83,8 @@ struct GroupedEditPolicy: EditPolicy {
         guard let value = keys.compactMap({ $0.cell(ofGroup: group) }).first else {
           throw TableError(
             .constraint,
-            "a row of \"\(groups.title(ofGroup: group) ?? "")\" needs a value for \(name)", column: column)
+            "a row of \"\(groups.title(ofGroup: group) ?? "")\" needs a value for \(name)",
+            column: column)
         }
         cells[column] = value
         continue
