@@ -91,6 +91,9 @@ public class MappedSource: TableDataSource {
   /// Forgets the mapping, because the base shows another version.
   func forget() { pin = nil }
 
+  /// Completes a mapping of which only a part was needed so far, because the base may move on.
+  func completeMapping() {}
+
   /// Moves the mapping on with the base. Returns the changes of the view; nil if the caller must read everything again.
   /// After an error, or after nil, the mapping is unusable.
   ///

@@ -49,6 +49,11 @@ public final class SortedSource: MappedSource {
     orders[section].map { .exact($0.rows.count) } ?? BaseChanges.unknownCount
   }
 
+  /// Sorts the sections whose first rows are known. If that fails, their changes are reloads.
+  override func completeMapping() {
+    for section in heads.keys.sorted() { _ = try? order(of: section) }
+  }
+
   override func translate(_ changes: BaseChanges) throws(TableError) -> [ChangeBatch.Change]? {
     try follow(changes)
   }
