@@ -18,7 +18,7 @@ public final class SortedSource: MappedSource {
   var heads: [Int: [UInt32]] = [:]
 
   /// The maximum number of first rows that are found without sorting the other rows of their section.
-  static let headLimit = 256
+  static let headLimit = 128
 
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist.
   init(_ base: any TableDataSource, by descriptors: [SortDescriptor]) throws(TableError) {
