@@ -87,7 +87,7 @@ extension TableDataSource {
     // A cast to a class is cheap, and most sources are of these classes.
     let searcher: (any RowSearching)?
     switch self {
-    case let source as CheckedSource: searcher = source.searcher
+    case let source as CheckedSource: searcher = source
     case let source as JoinedSource: searcher = source
     case is MappedSource: searcher = nil
     default: searcher = self as? any RowSearching
