@@ -9,7 +9,8 @@ struct Cases {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
       group, groupMany, groupUnique, summarize, summarizeMany, sortFirst, sortAll, sortTextFirst,
-      sortTextAll, groupCells, sortCells, diff, textCount, textLine,
+      sortTextAll, groupCells, sortCells, diff, searchText, searchCase, filterPattern,
+      filterClasses, textCount, textLine,
       folderNames, folderStat, folderSort, folderTotal, processes, deleteRow, showIsolated,
       exportIsolated,
     ]
@@ -445,6 +446,68 @@ struct Cases {
           ]),
       ],
       aims: [.wall(1, of: "floor"), .peak(mebibytes: 32)])
+  }
+
+  // MARK: Searches
+
+  private var searchText: Case {
+    let phrase = "juniper kelp quince"
+    return search(
+      name: "search", about: "export the rows that contain a phrase in a column",
+      floor("search", plain, phrase, check: Reduction(measure: .order)),
+      // A search for small letters ignores the case, and a filter does not.
+      tabella(
+        "export", plain, "--filter", "note ~ \(phrase)", "--format", "csv",
+        check: Reduction(measure: .order, skipping: 1)),
+      peer("rg", phrase, plain, check: Reduction(measure: .order)), of: .plain)
+  }
+
+  private var searchCase: Case {
+    let text = "juniper kelp quince"
+    return search(
+      name: "search-case",
+      about: "export the rows that contain a phrase in any column, in any case",
+      floor("search", plain, text, "case", check: Reduction(measure: .order)),
+      tabella(
+        "export", plain, "--search", text, "--format", "csv",
+        check: Reduction(measure: .order, skipping: 1)),
+      peer("rg", "-i", text, plain, check: Reduction(measure: .order)), of: .plain)
+  }
+
+  private var filterPattern: Case {
+    let pattern = "quince [a-m]+ umbel$"
+    return search(
+      name: "filter-pattern", about: "export the lines that match a regular expression",
+      floor("search", text, "quince ", "pattern", check: Reduction(measure: .order)),
+      tabella(
+        "export", "text:\(text)", "--filter", "line ~ \(pattern)", "--format", "csv", "--no-header",
+        check: Reduction(measure: .order)),
+      peer("rg", pattern, text, check: Reduction(measure: .order)), of: .text)
+  }
+
+  /// No text is in every match, so every line must be examined.
+  private var filterClasses: Case {
+    let pattern = "[0-9]7 [o-q][a-z]+ [x-z]"
+    return search(
+      name: "filter-classes",
+      about: "export the lines that match a regular expression without a fixed text",
+      nil,
+      tabella(
+        "export", "text:\(text)", "--filter", "line ~ \(pattern)", "--format", "csv", "--no-header",
+        check: Reduction(measure: .order)),
+      peer("rg", pattern, text, check: Reduction(measure: .order)), of: .text)
+  }
+
+  private func search(
+    name: String, about: String, _ floor: Command?, _ tabella: Command, _ peer: Command,
+    of kind: DataKind
+  ) -> Case {
+    var aims: [Aim] = [.cpu(1, of: "rg"), .wall(1, of: "rg"), .peak(mebibytes: 24)]
+    if floor != nil { aims.append(.cpu(1.5, of: "floor")) }
+    return Case(
+      name: name, about: about, needs: [.file(kind)],
+      commands: (floor.map { [$0] } ?? []) + [tabella, peer],
+      reference: floor == nil ? "tabella" : nil, aims: aims)
   }
 
   // MARK: Text

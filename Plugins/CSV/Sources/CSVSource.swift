@@ -4,7 +4,7 @@ import TabellaSDK
 
 /// A delimited text as a table with one section.
 final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupplementary,
-  TableDiagnostics, LiveRecords
+  TableDiagnostics, LiveRecords, RowSearching
 {
   /// The limits of a batch in bytes: of its cells, and of the records read for them.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
@@ -122,6 +122,39 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     }
     noteUnconverted()
     return builder.finish(rowCount: count)
+  }
+
+  /// Returns the rows that may contain all terms. Only these rows are divided into cells.
+  func rows(_ request: RowRequest, containing terms: [SearchTerm]) throws(TableError) -> FoundRows {
+    // Escapes change the stored text.
+    guard !options.hasEscapes, let finder = RecordFinder(terms, text.rules) else {
+      return FoundRows(try rows(request), from: request.first)
+    }
+    try check(request)
+    guard request.section == 0 else { throw .noSection(request.section) }
+    cancel.begin()
+    let builder = BatchBuilder(for: request, of: columns)
+    var numbers: [Int] = []
+    var size = 0
+    let next = try reader.search(from: request.first, finder, cancel) {
+      page, run throws(TableError) in
+      if size >= CSVSource.batchSize.cells { return 0 }
+      let records = run.prefix(request.count - numbers.count)
+      guard let last = records.last else { return 0 }
+      let bytes = page.end(of: last) - page.start(of: records.lowerBound)
+      // Records beyond this size belong to the next batch.
+      if size > 0, size + bytes > Int(Int32.max) { return 0 }
+      append(page, records, bytes, to: builder, request.columns)
+      numbers += records
+      size += bytes
+      return records.count
+    }
+    try file.checkUnchanged()
+    if next == request.first, next > reader.index.known {
+      throw .noRow(next, inSection: 0, of: reader.index.known)
+    }
+    noteUnconverted()
+    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
   }
 
   func rows(
