@@ -36,7 +36,7 @@ public final class RecordReader {
   public let index: RecordIndex
   /// The rules that divide the text.
   public let rules: RecordRules
-  private let source: any ByteSource
+  let source: any ByteSource
   let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
   /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
