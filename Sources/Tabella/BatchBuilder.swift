@@ -217,12 +217,31 @@ public final class ColumnBuilder {
   fileprivate func finish() -> ColumnBatch {
     let memory = ColumnMemory(
       validity: validity.take(), values: values.take(), offsets: offsets.take())
-    return ColumnBatch(
-      unsafeLayout: .init(
-        validity: memory.validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) },
-        values: memory.values.map { UnsafeRawPointer($0) },
-        offsets: memory.offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int32.self)) }),
-      type: type, count: count, missingCount: missingCount, owner: memory)
+    return ColumnBatch(memory, type: type, count: count, missingCount: missingCount)
+  }
+
+  /// Calls `body` with the cells so far and then removes them. The memory remains for the next cells.
+  ///
+  /// The cells are valid only during the call.
+  package func useOnce<R>(_ body: (ColumnBatch) -> R) -> R {
+    defer {
+      validity.empty()
+      values.empty()
+      offsets.empty()
+      (count, missingCount) = (0, 0)
+      if type.isBytes { offsets.append(Int32(0)) }
+    }
+    return body(
+      ColumnBatch(
+        unsafeLayout: .init(
+          validity: missingCount == 0
+            ? nil
+            : validity.start.map {
+              UnsafePointer($0.assumingMemoryBound(to: UInt8.self))
+            },
+          values: values.start.map { UnsafeRawPointer($0) },
+          offsets: offsets.start.map { UnsafePointer($0.assumingMemoryBound(to: Int32.self)) }),
+        type: type, count: count, missingCount: missingCount, owner: self))
   }
 
   deinit {
@@ -232,8 +251,21 @@ public final class ColumnBuilder {
   }
 }
 
+extension ColumnBatch {
+  /// A column over memory that is freed with its last copy.
+  init(_ memory: ColumnMemory, type: ColumnType, count: Int, missingCount: Int) {
+    self.init(
+      unsafeLayout: .init(
+        validity: memory.validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) },
+        values: memory.values.map { UnsafeRawPointer($0) },
+        offsets: memory.offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int32.self)) }),
+      type: type, count: count, missingCount: missingCount, owner: memory)
+  }
+}
+
 /// The memory of one finished column.
-private final class ColumnMemory {
+final class ColumnMemory {
+  // marker ColumnMemory {
   let validity: UnsafeMutableRawPointer?
   let values: UnsafeMutableRawPointer?
   let offsets: UnsafeMutableRawPointer?
@@ -256,7 +288,7 @@ private final class ColumnMemory {
 
 /// Raw bytes that grow, aligned to 16 bytes. Arrow requires an alignment of 8 bytes.
 private struct Buffer {
-  private var start: UnsafeMutableRawPointer?
+  private(set) var start: UnsafeMutableRawPointer?
   private(set) var count = 0
   /// The number of bits, if the buffer holds bits.
   private(set) var bitCount = 0
@@ -304,6 +336,9 @@ private struct Buffer {
       byte.storeBytes(of: byte.load(as: UInt8.self) | 1 << UInt8(index & 7), as: UInt8.self)
     }
   }
+
+  /// Removes the content and keeps the memory.
+  mutating func empty() { (count, bitCount) = (0, 0) }
 
   /// Transfers the ownership of the memory to the caller.
   mutating func take() -> UnsafeMutableRawPointer? {

@@ -8,6 +8,7 @@ struct Cases {
   var all: [Case] {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
+      typedExport, describeTyped,
       group, groupMany, groupUnique, summarize, summarizeMany, sortFirst, sortAll, sortTextFirst,
       sortTextAll, groupCells, sortCells, diff, searchText, searchCase, filterPattern,
       filterClasses, textCount, textLine,
@@ -196,6 +197,74 @@ struct Cases {
       aims: [
         .cpu(1.5, of: "floor"), .peak(mebibytes: 24),
         .cpu(1.1, of: "tabella", command: "tabella --isolate"),
+      ])
+  }
+
+  // MARK: Types
+
+  private var typedExport: Case {
+    // Polars also reads the arrays for the comparison.
+    let sums = tools.has("polars") ? Reduction(measure: .order) : nil
+    let typed = [tabella, "export", plain, "-o", "types=infer", "--format", "arrow-stream"]
+    let sampled = typed.map { $0 == "types=infer" ? "types=sample" : $0 }
+    // Adds the numbers of the table t, in the order of the columns.
+    let adding = """
+      n=lambda c,s: round((t[c]*s).round().sum()); \
+      print(n('id',1),n('amount',100),n('qty',1),t['active'].sum(),n('score',1e6),sep='\\n')
+      """
+    func added(_ command: [String]) -> [[String]] {
+      [
+        command,
+        [
+          tools.python ?? "python3", "-c",
+          "import polars as pl,sys; t=pl.read_ipc_stream(sys.stdin.buffer); " + adding,
+        ],
+      ]
+    }
+    return Case(
+      name: "typed-export", about: "export all cells of a CSV file as typed Arrow arrays",
+      needs: [.file(.plain)],
+      commands: [
+        floor("typed", plain, check: sums).compared(as: [[floors("typed"), plain, "sums"]]),
+        Command(label: "tabella", pipeline: [typed], check: sums)
+          .compared(as: added(typed)),
+        Command(label: "tabella, sample", pipeline: [sampled], check: sums)
+          .compared(as: added(sampled)),
+        polars("i(F).collect().write_ipc_stream(sys.stdout.buffer)", plain, check: sums)
+          .compared(as: polars("t=i(F).collect(); " + adding, plain).pipeline),
+        duckdb(
+          "copy (select sum(id),sum(round(amount*100)),sum(qty),sum(active::int),"
+            + "sum(round(score*1e6)) from \(inferred(plain))) to '/dev/null'"),
+      ],
+      aims: [
+        .cpu(1.5, of: "floor"), .cpu(1, of: "polars"), .wall(1, of: "polars"),
+        .wall(1, of: "duckdb"), .peak(mebibytes: 32),
+      ])
+  }
+
+  private var describeTyped: Case {
+    let number = Reduction(measure: .number)
+    func described(_ types: String) -> Command {
+      let words = [tabella, "describe", plain, "-o", "types=\(types)", "--json"]
+      let program =
+        "import json,sys; print(sum(c['type']!='text' for c in json.load(sys.stdin)['columns']))"
+      return Command(
+        label: types == "infer" ? "tabella" : "tabella, \(types)", pipeline: [words],
+        check: number
+      ).compared(as: [words, [tools.python ?? "python3", "-c", program]])
+    }
+    return Case(
+      name: "describe-typed", about: "describe the columns of a CSV file, with their types",
+      needs: [.file(.plain)],
+      commands: [
+        floor("typed", plain, "types", check: number), described("infer"), described("sample"),
+        polars(
+          "print(sum(t!=pl.String for t in i(F).collect_schema().values()))", plain,
+          check: number),
+      ],
+      aims: [
+        .cpu(1.5, of: "floor"), .wall(1, of: "polars", command: "tabella, sample"),
+        .peak(mebibytes: 32),
       ])
   }
 

@@ -259,7 +259,7 @@ extension WorkerLaunch {
     rules.addresses = limits.addresses
     rules.files = limits.files
     // All threads share this time. The limits on elapsed time end longer calls earlier.
-    rules.processorSeconds = max(10, Int(limits.total) * 2 * coreCount)
+    rules.processorSeconds = max(10, Int(limits.total) * 2 * Cores.usable)
     return rules
   }
 }

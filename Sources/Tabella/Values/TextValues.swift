@@ -7,17 +7,7 @@ extension Column {
   /// - Complexity: O(bytes) if the text is converted, otherwise O(1).
   public func values(of cells: ColumnBatch) -> ColumnBatch {
     guard let reads, cells.type == .text else { return cells }
-    let builder = BatchBuilder([reads], capacity: cells.count)
-    for row in 0..<cells.count {
-      if cells.missingCount > 0, cells.isMissing(row) {
-        builder.columns[0].appendMissing()
-      } else {
-        cells.withBytes(at: row) { text in
-          builder.columns[0].append(value(of: text, as: reads) ?? .missing)
-        }
-      }
-    }
-    return builder.finish().columns[0]
+    return cells.converted(to: reads, hasDecimalComma: hasDecimalComma)
   }
 
   /// The value of a text in a column that reads as a type; nil if the text has another format.
