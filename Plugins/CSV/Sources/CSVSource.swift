@@ -126,8 +126,10 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
 
   /// Returns the rows that may contain all terms. Only these rows are divided into cells.
   func rows(_ request: RowRequest, containing terms: [SearchTerm]) throws(TableError) -> FoundRows {
-    // Escapes change the stored text.
-    guard !options.hasEscapes, let finder = RecordFinder(terms, text.rules) else {
+    // Escapes change the stored text. If a sample determines the types, all cells must be checked.
+    guard !options.hasEscapes, options.types != .sample,
+      let finder = RecordFinder(terms, text.rules)
+    else {
       return FoundRows(try rows(request), from: request.first)
     }
     try check(request)
@@ -144,7 +146,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
       let bytes = page.end(of: last) - page.start(of: records.lowerBound)
       // Records beyond this size belong to the next batch.
       if size > 0, size + bytes > Int(Int32.max) { return 0 }
-      append(page, records, bytes, to: builder, request.columns)
+      append(page, records, to: builder, request.columns)
       numbers += records
       size += bytes
       return records.count
