@@ -24,7 +24,7 @@ static tabella_string field(tabella_document_row row, int64_t column) {
   while (end > at && (end[-1] == '\n' || end[-1] == '\r')) end--;
   for (; at <= end; at = tab + 1, column--) {
     tab = at < end ? memchr(at, '\t', (size_t)(end - at)) : NULL;
-    if (tab == NULL || column == COLUMNS - 1) tab = end;
+    if (tab == NULL) tab = end;
     text.bytes = at;
     text.length = tab - at;
     if (column == 0) return text;
