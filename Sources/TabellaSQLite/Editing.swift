@@ -41,13 +41,12 @@ extension VirtualTable {
   ) throws(TableError) -> [Int: Cell] {
     var cells: [Int: Cell] = [:]
     let api = connection.api
-    let columns = live.source.columns
     for (slot, raw) in zip(slots, values.dropFirst(2)) where api.pointee.value_nochange(raw) == 0 {
       let value = api.value(raw)
       switch slot {
       case .cell(let number):
         if isNew, value == .null { continue }
-        cells[number] = try columns[number].cell(of: value)
+        cells[number] = try live.storing(number).cell(of: value)
       case .section, .sectionTitle:
         guard isNew else {
           throw TableError(.readOnly, "the section of a row cannot be changed")
@@ -95,6 +94,13 @@ extension Column {
 }
 
 extension LiveTable {
+  /// The column that stores a value. If it was declared as text, it stores any text, whatever it reads as now.
+  fileprivate func storing(_ number: Int) -> Column {
+    var column = source.columns[number]
+    if declared[number].reads == nil { column.reads = nil }
+    return column
+  }
+
   /// The row with a row id, even if the transaction has deleted it.
   ///
   /// Throws ``TableError`` with `.conflict` for a row of another version, or of another transaction.
