@@ -211,9 +211,9 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   private func append(
     _ page: RecordPage, _ records: Range<Int>, to builder: BatchBuilder, _ numbers: [Int]
   ) {
-    let blanks = text.blankFields(page, records)
+    let layout = text.layout(page, records)
     for (builder, column) in zip(builder.columns, numbers) {
-      let (written, surplus) = text.append(column, page, records, blanks, to: builder)
+      let (written, surplus) = text.append(column, page, records, layout, to: builder)
       if let surplus { noteSurplus(page, surplus) }
       // Checking here costs a hundredth of writing, because the cells are still in the cache.
       if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }

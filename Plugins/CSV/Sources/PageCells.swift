@@ -1,10 +1,21 @@
 import Tabella
 import TabellaFiles
 
+/// The arrangement of cells in some records of a page, for all columns.
+struct CellLayout {
+  /// The cells, if blanks separate them.
+  fileprivate let blanks: BlankFields?
+  /// Whether every record has one field per column. Then fields need no search.
+  fileprivate let isRegular: Bool
+}
+
 extension DelimitedText {
-  /// The cells of records that blanks separate; nil if another character does.
-  func blankFields(_ page: RecordPage, _ records: Range<Int>) -> BlankFields? {
-    splitsAtBlanks ? BlankFields(page, records, width: columns.count) : nil
+  /// Determines the arrangement of cells in some records of a page.
+  func layout(_ page: RecordPage, _ records: Range<Int>) -> CellLayout {
+    let width = columns.count
+    return CellLayout(
+      blanks: splitsAtBlanks ? BlankFields(page, records, width: width) : nil,
+      isRegular: !splitsAtBlanks && page.hasFields(width, inEachOf: records))
   }
 
   /// Appends the cells of a column.
@@ -12,10 +23,15 @@ extension DelimitedText {
   /// Returns their bytes, which are valid until the builder is used again, and the first record that has more cells than
   /// the table has columns, if the column shows it.
   func append(
-    _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ blanks: BlankFields?,
+    _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ layout: CellLayout,
     to builder: ColumnBuilder
   ) -> (written: UnsafeRawBufferPointer, surplus: Int?) {
-    if let blanks { return (append(column, page, records, blanks, to: builder), nil) }
+    if let blanks = layout.blanks {
+      return (append(column, page, records, blanks, to: builder), nil)
+    }
+    if layout.isRegular, column + 1 < columns.count {
+      return (appendRegular(column, page, records, to: builder), nil)
+    }
     let (cells, width) = (cells, columns.count)
     var surplus: Int?
     let written = builder.append(records.count, room: room(for: column, page, records)) {
@@ -30,6 +46,20 @@ extension DelimitedText {
       return range.count
     }
     return (written, surplus)
+  }
+
+  /// Appends the cells of a column that is not the last, from records with one field per column.
+  private func appendRegular(
+    _ column: Int, _ page: RecordPage, _ records: Range<Int>, to builder: ColumnBuilder
+  ) -> UnsafeRawBufferPointer {
+    let (cells, width) = (cells, columns.count)
+    let first = page.fields(of: records.lowerBound).lowerBound + column
+    return builder.append(records.count, room: room(for: column, page, records)) {
+      number, place in
+      let field = first &+ number &* width
+      let start = page.start(ofField: field)
+      return cells.write(page.bytes + start, page.end(ofField: field) &- start, to: place)
+    }
   }
 
   /// Appends the cells of a column that blanks separate from others.

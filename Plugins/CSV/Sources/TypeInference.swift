@@ -51,9 +51,9 @@ extension DelimitedText {
     var number = 0
     while let page = try reader.page(with: number, waits: waits || number == 0) {
       try cancel.check()
-      let blanks = blankFields(page, page.numbers)
+      let layout = layout(page, page.numbers)
       for column in types.undecided {
-        _ = append(column, page, page.numbers, blanks, to: builder)
+        _ = append(column, page, page.numbers, layout, to: builder)
         builder.useOnce { types.observe($0, column: column) }
       }
       number = page.numbers.upperBound

@@ -1,5 +1,4 @@
 import Tabella
-import TabellaSystem
 
 /// Walks through the sections and rows of a table in the order in which UIKit calls a data source, and only as
 /// far as they are shown.
@@ -7,12 +6,7 @@ import TabellaSystem
 /// The reader asks for the number of sections. For each shown section it asks for the number of rows (as far as
 /// they are shown), the titles and the cells. It sends a notice before and after it shows a run of rows, and
 /// prefetch advice about the next run. If the source can gather rows, small sections are read together.
-///
-/// If the reader overlaps, a thread reads the next batch while the caller uses a large one.
 struct TableReader {
-  /// The number of rows from which a batch is large. A small one takes less time than a thread.
-  private static let large = 8192
-
   /// The number of rows in the first batch, which should arrive quickly, and in later batches, which are large
   /// because a view may read its whole base for each batch; and the maximum number of cells per batch.
   private static let batchSizes = (first: 1024, later: 1 << 20, cells: 7_800_000)
@@ -33,9 +27,6 @@ struct TableReader {
   private let growth: Int
   private let laterSize: Int
   private var ahead = ReadAhead()
-  /// Whether the caller uses nothing of the source while it uses a batch.
-  private let overlaps: Bool
-  private var coming: Background<Result<Batch, TableError>>?
   /// The number of gathered rows that were requested but not returned yet, and the maximum number that was
   /// returned at once. The source may hold all of them already, so requests stay at that maximum until the source
   /// has returned them.
@@ -48,11 +39,8 @@ struct TableReader {
   init(
     source: any TableDataSource, columns: [Int], includesIDs: Bool = false, section: Int? = nil,
     start: IndexPath = IndexPath(section: 0, row: 0), perSection: Int? = nil, grows: Bool = false,
-    overlaps: Bool = false, cells: Int = TableReader.batchSizes.cells
+    cells: Int = TableReader.batchSizes.cells
   ) {
-    self.overlaps =
-      overlaps && Cores.count > 1 && source.sections == nil && source.display == nil
-      && source.prefetching == nil
     growth = grows ? 8 : TableReader.batchSizes.later
     self.source = source
     self.columns = columns
@@ -69,17 +57,13 @@ struct TableReader {
   /// each batch and the position of its first row, then `end`, when the number of rows may be exact.
   ///
   /// `range` numbers rows across all sections, from the start. A section without rows is shown if the range
-  /// reaches it. An error that `rows` throws ends the walk. If the reader overlaps, `rows` must not use the source.
+  /// reaches it. An error that `rows` throws ends the walk.
   mutating func walk(
     _ range: Range<Int>,
     section: (Int, Count) throws -> Void, rows: (Batch, IndexPath) throws -> Void,
     end: (Int, Count) throws -> Void
   ) throws {
-    defer {
-      cancelAdvice()
-      _ = coming?.take()
-      coming = nil
-    }
+    defer { cancelAdvice() }
     if range.isEmpty { return }
     var position = 0
     for number in (self.section ?? start.section)... {
@@ -131,9 +115,6 @@ struct TableReader {
       let shown = next..<next + batch.rowCount
       next = shown.upperBound
       if !endsSection { try advise(section, from: next, limit: limit - (next - first), count) }
-      if overlaps, batch.rowCount >= TableReader.large {
-        readNext(section, next, limit: limit - (next - first), count)
-      }
       source.display?.willDisplay(rows: shown, inSection: section)
       defer { source.display?.didEndDisplaying(rows: shown, inSection: section) }
       try rows(batch, path)
@@ -143,17 +124,6 @@ struct TableReader {
       if endsSection, perSection == nil || next - first < limit { return (next, true) }
     }
     return (next, count.isExact && next == count.value)
-  }
-
-  /// Starts to read the next batch.
-  private mutating func readNext(_ section: Int, _ row: Int, limit: Int, _ count: Count) {
-    let wanted = min(size, limit, count.isExact ? count.value - row : .max)
-    guard wanted > 0 else { return }
-    let request = RowRequest(
-      section: section, first: row, count: wanted, columns: columns, includesIDs: includesIDs)
-    coming = Background { [source] in
-      Result { () throws(TableError) in try source.rows(request) }
-    }
   }
 
   /// Advises the source of the rows of a section that will be requested next.
@@ -183,10 +153,6 @@ struct TableReader {
     at path: IndexPath, limit: Int, total: Int, end: Int
   ) throws -> (Batch, endsSection: Bool) {
     advised = nil
-    if let coming {
-      self.coming = nil
-      return (try coming.take().get(), false)
-    }
     if let read = ahead.take(at: path) { return read }
     let most = rest > 0 ? min(rest, max(given * 2, TableReader.batchSizes.first)) : size
     let wanted = min(most, limit)

@@ -30,8 +30,7 @@ struct Viewer {
       var reader = TableReader(
         source: source, columns: facts.columns, includesIDs: facts.includesIDs,
         section: table.section, start: table.start, perSection: table.perSection,
-        grows: format.needs.contains(.growingBatches),
-        overlaps: format.needs.isEmpty && shown.stream == nil && !shown.isFollowed)
+        grows: format.needs.contains(.growingBatches))
       var current = ShownSection(number: 0, count: .atLeast(0))
       let hidesEmpty = shown.hidesEmptySections && !format.needs.contains(.emptySections)
       var (rowCount, sectionCount) = (0, 0)

@@ -330,6 +330,16 @@ public struct RecordPage {
     return Range(uncheckedBounds: (Int(ends[at &- 1]), Int(ends[at])))
   }
 
+  /// Whether each of some records has this number of fields.
+  public func hasFields(_ count: Int, inEachOf records: Range<Int>) -> Bool {
+    let first = records.lowerBound &- numbers.lowerBound
+    var differences: UInt32 = 0
+    for at in first..<first &+ records.count {
+      differences |= (ends[at] &- ends[at &- 1]) ^ UInt32(truncatingIfNeeded: count)
+    }
+    return differences == 0
+  }
+
   /// The offset of a field in ``bytes``.
   @inline(__always)
   public func start(ofField field: Int) -> Int {

@@ -104,7 +104,7 @@ import Testing
     try compare(path, "-o", "types=infer", "--rows", "1001..")
   }
 
-  /// The number of threads makes no difference: one thread reads the next rows while another writes the last ones.
+  /// The number of threads makes no difference.
   @Test func threadsWriteTheSame() throws {
     let lines = (0..<60_000).map {
       "\($0),\($0 % 7 == 0 ? "" : "\($0).5"),2024-01-0\($0 % 9 + 1),w\($0)\n"
