@@ -253,7 +253,7 @@ private struct ExpectedRow {
 }
 
 /// The needs for the counts that a source knows of all its sections; empty if there are more than `most`.
-private func needsOfAll(_ most: Int, in source: CheckedSource) -> [Int: Int] {
+private func needsOfAll(_ most: Int, in source: any TableDataSource) -> [Int: Int] {
   guard let sections = try? source.numberOfSections(knowing: 0), sections.isExact,
     sections.value <= most
   else { return [:] }
