@@ -64,7 +64,6 @@ extension MappedSource: TableUndoing, TableChanges {
   }
 
   private func state() throws(TableError) -> ViewState {
-    completeMapping()
     do throws(TableError) {
       return ViewState(digest: try viewDigest(), columns: base.columns)
     } catch {
