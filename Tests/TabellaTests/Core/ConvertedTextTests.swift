@@ -3,16 +3,21 @@ import Testing
 @testable import Tabella
 @testable import TabellaTestSupport
 
-/// Whole columns are converted eight bytes at a time. The result is that of `TextValue`, cell by cell.
+/// Whole columns are converted eight bytes at a time. The result is that of `TextValue`, cell by cell. A date may also be
+/// a time without a zone.
 @Suite struct ConvertedTextTests {
   private static let types: [ColumnType] = [.integer, .real, .boolean, .date]
 
   /// The cells that `TextValue` makes of a column.
-  private func naive(_ cells: ColumnBatch, _ type: ColumnType, _ hasComma: Bool) -> [Cell] {
+  private func naive(
+    _ cells: ColumnBatch, _ type: ColumnType, _ hasComma: Bool, readsClocks: Bool = false
+  ) -> [Cell] {
     (0..<cells.count).map { row in
       guard !cells.isMissing(row) else { return .missing }
       return cells.withBytes(at: row) {
-        TextValue.value(in: $0, as: type, hasDecimalComma: hasComma) ?? .missing
+        type == .date && readsClocks
+          ? Timestamp(clock: $0).map { .date($0) } ?? .missing
+          : TextValue.value(in: $0, as: type, hasDecimalComma: hasComma) ?? .missing
       }
     }
   }
@@ -33,11 +38,11 @@ import Testing
     for cells in [all, all[min(3, all.count)..<all.count], all[0..<all.count / 2]] {
       for type in Self.types {
         for hasComma in [false, true] {
-          let expected = naive(cells, type, hasComma)
+          let expected = naive(cells, type, hasComma, readsClocks: true)
           let converted = cells.converted(to: type, hasDecimalComma: hasComma)
           #expect(converted.missingCount == expected.count { $0 == .missing })
           #expect(bits((0..<cells.count).map { converted[$0] }) == bits(expected), "\(type)")
-          checkMisfits(cells, type, hasComma, expected)
+          checkMisfits(cells, type, hasComma, naive(cells, type, hasComma))
         }
       }
       #expect(cells.firstText() == (0..<cells.count).first { hasText(cells, $0) })
