@@ -7,7 +7,7 @@ SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
-  live python wheel wheel-check bench-python \
+  live versions python sqlite wheel wheel-check bench-python \
   manual docs install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
@@ -74,6 +74,9 @@ zoo: build        ## bad providers of every kind, 1,000 damaged libraries, all o
 	Tests/Zoo/run --count full --house .build/zoo-house
 	TABELLA_ZOO=$(CURDIR)/.build/zoo-house swift test --filter ZooTests
 
+versions: build   ## two providers with different versions of the SDK in one process
+	Tests/Versions/run --count 300 --seed $(SEED)
+
 examples: build   ## builds and runs the examples and compares their output
 	Examples/run
 
@@ -96,6 +99,10 @@ bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the pa
 python: build     ## tests the Python package; compares pyarrow, pandas, polars and DuckDB with tabella
 	Tests/Python/run
 	Tests/Python/matrix
+
+# COUNT=1000 random tables and transactions unless it is given.
+sqlite: build     ## tests the extension for SQLite from SEED: rows, constraints, edits, errors
+	Tests/SQLite/run --count $(or $(COUNT),1000) --seed $(SEED)
 
 wheel-check: wheel  ## installs and tests the wheel without the Swift toolchain; needs root
 	Tests/Python/wheel .build/wheel/tabella-*.whl

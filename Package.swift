@@ -11,6 +11,10 @@ func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
   return [.unsafeFlags(["-use-ld=lld"] + flags.flatMap { ["-Xlinker", $0] })]
 }
 
+/// The entry of a provider in Swift has another symbol, so that a function without `@c @implementation` does not link.
+let entryAlias =
+  "--defsym=tabella_provider_entry=tabella_provider_entry_needs_at_c_at_implementation"
+
 /// The target TabellaLinking has no code. Its linker settings apply to each library that depends on it. A release does
 /// not name the folder of the toolchain, because a host brings the runtime. Tests, which are built for debugging, need
 /// that folder.
@@ -28,7 +32,7 @@ let sdkTargets: [Target] = [
     name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge", "TabellaFiles"]),
   .target(
     name: "TabellaLinking", exclude: ["provider.map"],
-    linkerSettings: linking(map: "Sources/TabellaLinking/provider.map") + [
+    linkerSettings: linking(map: "Sources/TabellaLinking/provider.map", [entryAlias]) + [
       .unsafeFlags(["-no-toolchain-stdlib-rpath"], .when(configuration: .release))
     ]),
 ]
@@ -191,12 +195,15 @@ let package = Package(
     .library(name: "TabellaChecking", targets: ["TabellaChecking"]),
     // Installed as libtabella.so.0: the names `tabella` and `Tabella` are taken.
     .library(name: "tabella-embed", type: .dynamic, targets: ["TabellaEmbedding"]),
+    // Installed as tabella_sqlite.so.
+    .library(name: "tabella-sqlite", type: .dynamic, targets: ["TabellaSQLite"]),
     // For tests only: not installed.
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + sdkProducts + plugins.map(\.product),
   targets: sdkTargets + [
     // Ground, without the targets of the SDK
     .target(name: "CTabellaEmbed", dependencies: ["CTabella"], cSettings: strictC),
+    .target(name: "CTabellaSQLite", cSettings: strictC),
     // Shared
     .target(
       name: "TabellaLoading",
@@ -247,9 +254,9 @@ let package = Package(
       resources: [
         "c/c.mk", "c/provider.c", "common/example.txt", "common/gitignore.txt",
         "common/manifest.json", "common/README.md", "common/sample-expected.txt",
-        "common/file-expected.txt", "common/test.sh", "rust/provider.rs", "rust/rows.rs",
-        "rust/rust.mk", "rust/tabella.rs", "swift/package.txt", "swift/provider.txt",
-        "swift/swift.mk",
+        "common/file-expected.txt", "common/test.sh", "rust/ids.rs", "rust/provider.rs",
+        "rust/rows.rs", "rust/rust.mk", "rust/tabella.rs", "swift/package.txt",
+        "swift/provider.txt", "swift/swift.mk",
       ].map { .embedInCode($0) },
       swiftSettings: lean),
     // For programs that embed the host
@@ -279,6 +286,10 @@ let package = Package(
       exclude: ["embed.map"], swiftSettings: lean,
       linkerSettings: linking(
         map: "Sources/TabellaEmbedding/embed.map", ["-soname=libtabella.so.0"])),
+    .target(
+      name: "TabellaSQLite", dependencies: ["CTabellaSQLite", "Tabella", "TabellaHost"],
+      exclude: ["sqlite.map"], swiftSettings: lean,
+      linkerSettings: linking(map: "Sources/TabellaSQLite/sqlite.map")),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [

@@ -161,6 +161,13 @@ pub fn read_exactly(bytes: &dyn Bytes, buffer: &mut [u8], offset: u64) -> Outcom
     Ok(())
 }
 
+/// All bytes, in memory.
+pub fn all(bytes: &dyn Bytes) -> Outcome<Vec<u8>> {
+    let mut all = vec![0; bytes.length() as usize];
+    read_exactly(bytes, &mut all, 0)?;
+    Ok(all)
+}
+
 /// A digest of 64 bits for ids, versions and receipts. It is equal in every process.
 #[derive(Clone)]
 pub struct Digest {

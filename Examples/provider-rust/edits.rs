@@ -4,7 +4,7 @@ use crate::columns::Columns;
 use crate::json::{self, Member};
 use crate::lines::{Line, Lines};
 use crate::plan::{Plan, Step};
-use crate::provider::{Edit, Failure, Outcome, Value};
+use crate::provider::{Edit, Failure, Outcome, RowPath, Value};
 use crate::tabella::*;
 use std::collections::BTreeMap;
 
@@ -46,12 +46,13 @@ struct Writer<'a> {
     needs_line_end: bool,
 }
 
-/// The new bytes, and the new offset of the row of each edit; `None` for a deleted row.
+/// The new bytes, and the new offset of the row of each edit; `None` for a deleted row. `count` is the number of rows.
 pub fn edited(
     lines: &mut Lines,
     columns: &Columns,
     edits: &[Edit],
     plan: &Plan,
+    count: u64,
 ) -> Outcome<(Pieces, Vec<Option<u64>>)> {
     let bytes = lines.bytes.clone();
     let mut last = [b'\n'];
@@ -79,23 +80,21 @@ pub fn edited(
         is_unterminated: last != [b'\n'],
         needs_line_end: false,
     };
-    writer.run(edits, plan)
+    writer.run(edits, plan, count)
 }
 
 impl Writer<'_> {
-    fn run(mut self, edits: &[Edit], plan: &Plan) -> Outcome<(Pieces, Vec<Option<u64>>)> {
+    fn run(mut self, edits: &[Edit], plan: &Plan, count: u64) -> Outcome<(Pieces, Vec<Option<u64>>)> {
         let mut set_lines: Vec<(usize, u64)> = Vec::new();
-        for (row, edit) in &plan.sets {
-            if let Edit::Set { cells, .. } = &edits[*edit] {
-                let line = self.row(*row)?;
-                self.splice(*row, line, cells)?;
-                set_lines.push((*edit, line.start));
-            }
+        for (path, edit) in &plan.sets {
+            let line = self.row(path.row)?;
+            self.splice(*path, line, edits[*edit].cells())?;
+            set_lines.push((*edit, line.start));
         }
         let mut offsets: Vec<Option<u64>> = vec![None; edits.len()];
         let mut cursor = self.lines.start;
         self.old(0, cursor);
-        for step in &plan.steps {
+        for step in plan.steps(0, count) {
             match step {
                 Step::Keep { first, count } => {
                     let line = self.row(first + count - 1)?;
@@ -103,16 +102,16 @@ impl Writer<'_> {
                     cursor = line.next;
                 }
                 Step::Leave { row } => {
-                    let line = self.row(*row)?;
+                    let line = self.row(row)?;
                     self.old(cursor, line.start);
                     cursor = line.next;
                 }
                 Step::Arrive { edit } => {
                     self.end_line();
-                    offsets[*edit] = Some(self.pieces.length());
-                    match &edits[*edit] {
+                    offsets[edit] = Some(self.pieces.length());
+                    match &edits[edit] {
                         Edit::Move { row, .. } => {
-                            let line = self.row(*row)?;
+                            let line = self.row(row.row)?;
                             self.old(line.start, line.next);
                         }
                         Edit::Insert { cells, .. } => self.insert(cells)?,
@@ -175,11 +174,11 @@ impl Writer<'_> {
     }
 
     /// Notes the changes of a row's values.
-    fn splice(&mut self, row: u64, line: Line, cells: &[(usize, Value)]) -> Outcome<()> {
+    fn splice(&mut self, path: RowPath, line: Line, cells: &[(usize, Value)]) -> Outcome<()> {
         let text = self.lines.text(line);
         let fail = |fault: String| {
             let place = self.lines.place(line.start);
-            Failure::new(TABELLA_CONSTRAINT, format!("{} {}", place, fault)).at_row(row)
+            Failure::new(TABELLA_CONSTRAINT, format!("{} {}", place, fault)).at(path)
         };
         let members = json::members(text).map_err(fail)?;
         let style = Style::of(text, &members, Some(&self.style));

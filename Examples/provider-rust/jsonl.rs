@@ -1,10 +1,17 @@
 //! A provider for JSON Lines: each line with an object is a row. README.md describes it.
+#[allow(dead_code)]
 mod bytes;
 mod columns;
 mod edits;
+#[allow(dead_code)]
+mod file;
+#[cfg(test)]
+mod ids;
 mod json;
 mod lines;
+#[allow(dead_code)]
 mod plan;
+#[allow(dead_code)]
 mod provider;
 mod receipt;
 mod save;
@@ -12,20 +19,20 @@ mod tabella;
 #[cfg(test)]
 mod tests;
 
-use bytes::{Bytes, Digest, FileBytes, Pieces};
+use bytes::{Bytes, Digest, Pieces};
 use columns::Columns;
+use file::{EditedFile, Saved};
 use lines::{Line, Lines};
 use provider::{
-    Batch, Cancellation, Column, Commit, Edit, EditEffect, Failure, Location, Outcome, Request, Source, Value,
+    Batch, Cancellation, Column, Commit, Edit, EditEffect, Failure, Location, Outcome, Request, RowPath,
+    Source, Value,
 };
-use receipt::Receipt;
-use save::Status;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use tabella::*;
 
@@ -50,18 +57,10 @@ struct Options {
     added: Vec<String>,
 }
 
-/// The file that is edited, as it was read.
-struct Place {
-    path: PathBuf,
-    status: Status,
-    /// The open file. It stays the same file if another one gets its name.
-    file: File,
-}
-
 struct Jsonl {
     options: Options,
     /// Absent for a stream, which cannot be edited.
-    place: Option<Place>,
+    file: Option<EditedFile>,
     cancellation: Cancellation,
     lines: Lines,
     columns: Columns,
@@ -85,8 +84,8 @@ fn options(location: &Location) -> Outcome<Options> {
     }
 }
 
-/// The bytes of the location, and the place of a file.
-fn read(path: &Path) -> Outcome<(Rc<dyn Bytes>, Option<Place>)> {
+/// The bytes of the location, and the file, unless it is a stream.
+fn read(path: &Path) -> Outcome<(Rc<dyn Bytes>, Option<EditedFile>)> {
     let data = std::fs::metadata(path).map_err(|error| Failure::io("the file", &error))?;
     if data.is_dir() {
         return Err(Failure::new(TABELLA_INVALID_ARGUMENT, "a folder has no lines; name a file"));
@@ -103,17 +102,13 @@ fn read(path: &Path) -> Outcome<(Rc<dyn Bytes>, Option<Place>)> {
         }
         return Ok((Rc::new(bytes), None));
     }
-    let status = Status::new(&data);
-    let own = file.try_clone().map_err(|error| Failure::io("the file", &error))?;
-    let bytes = Rc::new(FileBytes { file: own, length: status.size });
-    // Links stay as they are: a save replaces the file that they lead to.
-    let place = std::fs::canonicalize(path).ok().map(|path| Place { path, status, file });
-    Ok((bytes, place))
+    let file = EditedFile::new(path, file)?;
+    Ok((file.bytes.clone(), Some(file)))
 }
 
-fn version(place: &Option<Place>, bytes: &dyn Bytes, options: &Options) -> Outcome<String> {
-    let number = match place {
-        Some(place) => place.status.digest(&[options.skips as u64]),
+fn version(file: &Option<EditedFile>, bytes: &dyn Bytes, options: &Options) -> Outcome<String> {
+    let number = match file {
+        Some(file) => file.status.digest(&[options.skips as u64]),
         None => bytes::digest(bytes)? ^ options.skips as u64,
     };
     Ok(format!("{:016x}", number))
@@ -134,13 +129,13 @@ impl Jsonl {
     }
 
     fn read(path: &Path, options: Options, cancellation: Cancellation) -> Outcome<Jsonl> {
-        let (bytes, place) = read(path)?;
-        let version = version(&place, &*bytes, &options)?;
+        let (bytes, file) = read(path)?;
+        let version = version(&file, &*bytes, &options)?;
         let mut lines = Lines::new(bytes, options.skips, cancellation.clone())?;
         let columns = columns::sample(&mut lines, options.sample, &options.added)?;
         Ok(Jsonl {
             options,
-            place,
+            file,
             cancellation,
             lines,
             columns,
@@ -152,29 +147,21 @@ impl Jsonl {
 
     /// Reads the file again after a save.
     fn read_again(&mut self) -> Outcome<()> {
-        let path = self.place()?.path.clone();
+        let path = self.file()?.path.clone();
         let none = Options { sample: 0, skips: false, added: Vec::new() };
         let options = std::mem::replace(&mut self.options, none);
         *self = Jsonl::read(&path, options, self.cancellation.clone())?;
         Ok(())
     }
 
-    fn place(&self) -> Outcome<&Place> {
+    fn file(&self) -> Outcome<&EditedFile> {
         let message = "only a file can be edited; save the stream as a file";
-        self.place.as_ref().ok_or_else(|| Failure::new(TABELLA_READ_ONLY, message))
+        self.file.as_ref().ok_or_else(|| Failure::new(TABELLA_READ_ONLY, message))
     }
 
     /// Fails if another program has written to the open file.
     fn check_bytes(&self) -> Outcome<()> {
-        let place = match &self.place {
-            Some(place) => place,
-            None => return Ok(()),
-        };
-        let data = place.file.metadata().map_err(|error| Failure::io("the file", &error))?;
-        match Status::new(&data).has_same_bytes(&place.status) {
-            true => Ok(()),
-            false => Err(Failure::new(TABELLA_CONFLICT, "the file changed; open it again")),
-        }
+        self.file.as_ref().map_or(Ok(()), EditedFile::check_bytes)
     }
 
     /// The requested cells of a line.
@@ -184,7 +171,7 @@ impl Jsonl {
             Ok(members) => members,
             Err(fault) => {
                 let place = self.lines.place(line.start);
-                return Err(columns::unreadable(&place, &fault).at_row(row));
+                return Err(columns::unreadable(&place, &fault).at(path(row)));
             }
         };
         let (assigned, unknown) = self.columns.assign(text, members);
@@ -215,24 +202,16 @@ impl Jsonl {
             self.columns.list[column].name,
             self.columns.noun(column),
         );
-        Failure::new(TABELLA_IO, message).at_row(row)
+        Failure::new(TABELLA_IO, message).at(path(row))
     }
 
     /// Saves new bytes and reads them again. A dry run makes the checks of a save only.
     fn replace(&mut self, new: &Pieces, dry_run: bool) -> Outcome<Saved> {
-        let place = self.place()?;
-        save::rehearse(&place.path, &place.status)?;
-        if dry_run {
-            return Ok(Saved { receipt: None, remark: None });
+        let saved = self.file()?.save(new, dry_run)?;
+        if !dry_run {
+            self.read_again()?;
         }
-        let pieces = new.inverse()?;
-        let path = place.path.as_os_str().as_bytes().to_vec();
-        let (digest, remark) = save::save(&place.path, &place.status, new)?;
-        let receipt = Receipt { path, digest, size: new.length(), pieces }.encode();
-        let is_small = receipt.len() <= receipt::MOST;
-        self.read_again()?;
-        let receipt = if is_small { Some(receipt) } else { None };
-        Ok(Saved { receipt, remark })
+        Ok(saved)
     }
 
     /// The ids of the edited rows in the new bytes, which are read as they will be read later.
@@ -270,44 +249,9 @@ impl Jsonl {
     }
 }
 
-struct Saved {
-    receipt: Option<Vec<u8>>,
-    remark: Option<String>,
-}
-
-/// The changes that a batch makes, in the numbers of the contract.
-fn changes(edits: &[Edit], plan: &plan::Plan) -> Vec<tabella_change> {
-    let path = |row: Option<u64>| match row {
-        Some(row) => tabella_index_path { section: 0, row: row as i64 },
-        None => tabella_index_path { section: -1, row: -1 },
-    };
-    let change = |kind: i32, from: Option<u64>, to: Option<u64>| tabella_change {
-        kind,
-        reserved: 0,
-        from: path(from),
-        to: path(to),
-    };
-    let is_moved = |row: u64| edits.iter().any(|e| matches!(e, Edit::Move { row: r, .. } if *r == row));
-    let mut changes = Vec::new();
-    for edit in edits {
-        match edit {
-            Edit::Insert { target, .. } => {
-                changes.push(change(TABELLA_CHANGE_INSERT, None, Some(*target)));
-            }
-            Edit::Delete { row } => changes.push(change(TABELLA_CHANGE_DELETE, Some(*row), None)),
-            // A row that also moves is a new row at its target.
-            Edit::Set { row, .. } if is_moved(*row) => (),
-            Edit::Set { row, .. } => changes.push(change(TABELLA_CHANGE_RELOAD, Some(*row), None)),
-            Edit::Move { row, target } if plan.sets.contains_key(row) => {
-                changes.push(change(TABELLA_CHANGE_DELETE, Some(*row), None));
-                changes.push(change(TABELLA_CHANGE_INSERT, None, Some(*target)));
-            }
-            Edit::Move { row, target } => {
-                changes.push(change(TABELLA_CHANGE_MOVE, Some(*row), Some(*target)));
-            }
-        }
-    }
-    changes
+/// The position of a row. There is one section.
+fn path(row: u64) -> RowPath {
+    RowPath { section: 0, row }
 }
 
 impl Source for Jsonl {
@@ -319,7 +263,7 @@ impl Source for Jsonl {
         Ok(self.version.clone())
     }
 
-    fn row_count(&mut self, at_least: u64) -> Outcome<(u64, bool)> {
+    fn row_count(&mut self, _section: u64, at_least: u64) -> Outcome<(u64, bool)> {
         self.check_bytes()?;
         self.lines.learn(at_least)
     }
@@ -358,7 +302,7 @@ impl Source for Jsonl {
         Ok(())
     }
 
-    fn find(&mut self, wanted: &[u8]) -> Outcome<u64> {
+    fn find(&mut self, wanted: &[u8]) -> Outcome<RowPath> {
         self.check_bytes()?;
         let gone = || Failure::new(TABELLA_NOT_FOUND, "no row has this id");
         let text = std::str::from_utf8(wanted).map_err(|_| gone())?;
@@ -367,7 +311,7 @@ impl Source for Jsonl {
         let row = self.lines.row_at(offset)?.ok_or_else(gone)?;
         let line = self.lines.row(row)?.ok_or_else(gone)?;
         match id(line, self.lines.text(line)) == text {
-            true => Ok(row),
+            true => Ok(path(row)),
             false => Err(gone()),
         }
     }
@@ -378,15 +322,14 @@ impl Source for Jsonl {
     }
 
     fn is_editable(&self) -> bool {
-        self.place.is_some()
+        self.file.is_some()
     }
 
     fn commit(&mut self, edits: &[Edit], dry_run: bool) -> Outcome<Commit> {
-        let place = self.place()?;
-        save::check_unchanged(&place.path, &place.status)?;
+        self.file()?.check_unchanged()?;
         let (count, _) = self.lines.learn(u64::MAX)?;
-        let plan = plan::Plan::new(edits, count)?;
-        let (new, offsets) = edits::edited(&mut self.lines, &self.columns, edits, &plan)?;
+        let plan = plan::Plan::new(edits, &[count])?;
+        let (new, offsets) = edits::edited(&mut self.lines, &self.columns, edits, &plan, count)?;
         let new = Rc::new(new);
         let mut lines = Lines::new(new.clone(), self.options.skips, self.cancellation.clone())?;
         let columns = columns::sample(&mut lines, self.options.sample, &self.options.added)?;
@@ -396,24 +339,12 @@ impl Source for Jsonl {
         if let (Some(effect), Some(remark)) = (effects.first_mut(), saved.remark) {
             effect.remark = Some(remark);
         }
-        let changes = if dry_run { Vec::new() } else { changes(edits, &plan) };
+        let changes = if dry_run { Vec::new() } else { plan.changes(edits, TABELLA_CHANGE_RELOAD) };
         Ok(Commit { effects, receipt: saved.receipt, changes, reloads: reloads && !dry_run })
     }
 
     fn undo(&mut self, receipt: &[u8], dry_run: bool) -> Outcome<Commit> {
-        let receipt = Receipt::decode(receipt)?;
-        let place = self.place()?;
-        save::check_unchanged(&place.path, &place.status)?;
-        let conflict = |message: &str| Err(Failure::new(TABELLA_CONFLICT, message));
-        if receipt.path != place.path.as_os_str().as_bytes() {
-            return conflict("the receipt is of another file");
-        }
-        let bytes = self.lines.bytes.clone();
-        if receipt.size != bytes.length() || receipt.digest != bytes::digest(&*bytes)? {
-            return conflict("the file changed after this edit");
-        }
-        let mut new = Pieces::new(bytes);
-        receipt.pieces.into_iter().for_each(|piece| new.push(piece));
+        let new = self.file()?.undone(receipt)?;
         let saved = self.replace(&new, dry_run)?;
         let effect = EditEffect { id: None, remark: saved.remark };
         Ok(Commit { effects: vec![effect], receipt: saved.receipt, changes: Vec::new(), reloads: !dry_run })

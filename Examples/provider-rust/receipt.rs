@@ -5,7 +5,7 @@ use crate::tabella::*;
 
 /// A receipt holds at most this many old bytes. A larger edit cannot be undone.
 pub const MOST: usize = 16 << 20;
-const MARK: &[u8] = b"jsonl receipt 1\n";
+const MARK: &[u8] = b"receipt of file.rs, 1\n";
 
 #[derive(Debug, PartialEq)]
 pub struct Receipt {

@@ -1,5 +1,6 @@
 //! Tests of the parts: `make test` builds and runs them.
 use crate::bytes::{digest, Bytes, Digest, Piece, Pieces};
+use crate::ids::{self, Ids};
 use crate::json::{self, Form};
 use crate::plan::{Plan, Step};
 use crate::provider::*;
@@ -19,13 +20,19 @@ impl Source for Faulty {
     fn version(&mut self) -> Outcome<String> {
         panic!("version")
     }
-    fn row_count(&mut self, at_least: u64) -> Outcome<(u64, bool)> {
-        panic!("row_count {}", at_least)
+    fn section_count(&mut self) -> Outcome<Option<u64>> {
+        Ok(Some(3))
+    }
+    fn title(&mut self, _: u64) -> Outcome<Option<String>> {
+        panic!("title")
+    }
+    fn row_count(&mut self, section: u64, at_least: u64) -> Outcome<(u64, bool)> {
+        panic!("row_count {} of {}", at_least, section)
     }
     fn rows(&mut self, _: &Request, _: &mut Batch) -> Outcome<()> {
         panic!("rows")
     }
-    fn find(&mut self, _: &[u8]) -> Outcome<u64> {
+    fn find(&mut self, _: &[u8]) -> Outcome<RowPath> {
         panic!("find")
     }
     fn remark(&mut self) -> Option<String> {
@@ -62,13 +69,19 @@ fn a_panic_becomes_an_error() {
         assert_eq!(open(entry.provider.provider, &request, &mut source, &mut error), TABELLA_OK);
         let table = &*source.table;
         let mut count: tabella_count = std::mem::zeroed();
-        let code = table.row_count.unwrap()(source.source, 0, 7, &mut count, &mut error);
+        let code = table.row_count.unwrap()(source.source, 2, 7, &mut count, &mut error);
         assert_eq!(code, TABELLA_INTERNAL);
         let bytes =
             std::slice::from_raw_parts(error.message.bytes as *const u8, error.message.length as usize);
-        assert_eq!(std::str::from_utf8(bytes), Ok("the provider panicked: row_count 7"));
+        assert_eq!(std::str::from_utf8(bytes), Ok("the provider panicked: row_count 7 of 2"));
         error.release.unwrap()(&mut error);
         assert!(error.release.is_none());
+        // The layer itself refuses sections that do not exist.
+        for (section, expected) in [(3, TABELLA_NOT_FOUND), (-1, TABELLA_INVALID_ARGUMENT)] {
+            let code = table.row_count.unwrap()(source.source, section, 7, &mut count, &mut error);
+            assert_eq!(code, expected);
+            error.release.unwrap()(&mut error);
+        }
         let mut batch: tabella_batch = std::mem::zeroed();
         let row_request: tabella_row_request = tabella_row_request { count: 1, ..std::mem::zeroed() };
         let code = table.rows.unwrap()(source.source, &row_request, &mut batch, &mut error);
@@ -80,15 +93,30 @@ fn a_panic_becomes_an_error() {
     }
 }
 
+fn path(section: u64, row: u64) -> RowPath {
+    RowPath { section, row }
+}
+
+fn set(section: u64, row: u64) -> Edit {
+    Edit::Set { row: path(section, row), cells: Vec::new() }
+}
+
+fn insert(section: u64, row: u64) -> Edit {
+    Edit::Insert { target: path(section, row), cells: Vec::new() }
+}
+
+fn delete(section: u64, row: u64) -> Edit {
+    Edit::Delete { row: path(section, row) }
+}
+
+fn moved(from: RowPath, target: RowPath) -> Edit {
+    Edit::Move { row: from, target }
+}
+
 #[test]
 fn a_plan_has_the_rows_in_their_new_order() {
-    let edits = [
-        Edit::Delete { row: 1 },
-        Edit::Set { row: 4, cells: Vec::new() },
-        Edit::Move { row: 4, target: 0 },
-        Edit::Insert { target: 2, cells: Vec::new() },
-    ];
-    let plan = Plan::new(&edits, 6).unwrap();
+    let edits = [delete(0, 1), set(0, 4), moved(path(0, 4), path(0, 0)), insert(0, 2)];
+    let plan = Plan::new(&edits, &[6]).unwrap();
     let steps = [
         Step::Arrive { edit: 2 },
         Step::Keep { first: 0, count: 1 },
@@ -98,22 +126,117 @@ fn a_plan_has_the_rows_in_their_new_order() {
         Step::Leave { row: 4 },
         Step::Keep { first: 5, count: 1 },
     ];
-    assert_eq!(plan.steps, steps);
+    assert_eq!(plan.steps(0, 6), steps);
+    assert_eq!(plan.positions(&edits, &[6]), [None, Some(path(0, 0)), Some(path(0, 0)), Some(path(0, 2))]);
 }
 
 #[test]
 fn a_plan_refuses_what_the_rules_forbid() {
-    let code = |edits: &[Edit]| Plan::new(edits, 3).unwrap_err().code;
-    let set = |row| Edit::Set { row, cells: Vec::new() };
-    let insert = |target| Edit::Insert { target, cells: Vec::new() };
-    let delete = |row| Edit::Delete { row };
-    assert_eq!(code(&[set(0), set(0)]), TABELLA_INVALID_ARGUMENT);
-    assert_eq!(code(&[delete(0), set(0)]), TABELLA_INVALID_ARGUMENT);
-    assert_eq!(code(&[delete(0), Edit::Move { row: 0, target: 1 }]), TABELLA_INVALID_ARGUMENT);
-    assert_eq!(code(&[insert(1), Edit::Move { row: 0, target: 1 }]), TABELLA_INVALID_ARGUMENT);
-    assert_eq!(code(&[delete(3)]), TABELLA_NOT_FOUND);
-    assert_eq!(code(&[insert(4)]), TABELLA_NOT_FOUND);
-    assert_eq!(code(&[Edit::Move { row: 0, target: 3 }]), TABELLA_NOT_FOUND);
+    let code = |edits: &[Edit]| Plan::new(edits, &[3, 1]).unwrap_err().code;
+    assert_eq!(code(&[set(0, 0), set(0, 0)]), TABELLA_INVALID_ARGUMENT);
+    assert_eq!(code(&[delete(0, 0), set(0, 0)]), TABELLA_INVALID_ARGUMENT);
+    assert_eq!(code(&[delete(0, 0), moved(path(0, 0), path(0, 1))]), TABELLA_INVALID_ARGUMENT);
+    assert_eq!(code(&[insert(0, 1), moved(path(0, 0), path(0, 1))]), TABELLA_INVALID_ARGUMENT);
+    assert_eq!(code(&[delete(0, 3)]), TABELLA_NOT_FOUND);
+    assert_eq!(code(&[delete(1, 1)]), TABELLA_NOT_FOUND);
+    assert_eq!(code(&[insert(0, 4)]), TABELLA_NOT_FOUND);
+    assert_eq!(code(&[moved(path(0, 0), path(0, 3))]), TABELLA_NOT_FOUND);
+    assert_eq!(code(&[moved(path(0, 0), path(1, 2))]), TABELLA_NOT_FOUND);
+    assert!(Plan::new(&[moved(path(0, 0), path(1, 1))], &[3, 1]).is_ok());
+}
+
+/// Random batches in three sections lead to the same table as a simple model: take all rows away that leave, and put
+/// the others to their targets in increasing order.
+#[test]
+fn plans_agree_with_a_model() {
+    let mut state = 88172645463325252u64;
+    let mut draw = |count: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % count
+    };
+    let mut possible = 0;
+    for _ in 0..20000 {
+        let counts: Vec<u64> = (0..3).map(|_| draw(4)).collect();
+        let edits: Vec<Edit> = (0..1 + draw(4))
+            .map(|_| {
+                let (from, to) = (path(draw(3), draw(4)), path(draw(3), draw(5)));
+                match draw(4) {
+                    0 => insert(to.section, to.row),
+                    1 => delete(from.section, from.row),
+                    2 => set(from.section, from.row),
+                    _ => moved(from, to),
+                }
+            })
+            .collect();
+        let plan = match Plan::new(&edits, &counts) {
+            Ok(plan) => plan,
+            Err(_) => continue,
+        };
+        possible += 1;
+        // A row is named by its old path, or by the number of its edit.
+        let mut model: Vec<Vec<Result<RowPath, usize>>> = Vec::new();
+        for (section, count) in counts.iter().enumerate() {
+            let rows = (0..*count).map(|row| path(section as u64, row));
+            let leaves =
+                |row: &RowPath| edits.iter().any(|e| e.row() == Some(*row) && !matches!(e, Edit::Set { .. }));
+            model.push(rows.filter(|row| !leaves(row)).map(Ok).collect());
+        }
+        let mut arrivals: Vec<(RowPath, usize)> =
+            edits.iter().enumerate().filter_map(|(number, edit)| Some((edit.target()?, number))).collect();
+        arrivals.sort();
+        for (target, number) in arrivals {
+            let row = edits[number].row().map_or(Err(number), Ok);
+            model[target.section as usize].insert(target.row as usize, row);
+        }
+        for (section, count) in counts.iter().enumerate() {
+            let mut rows = Vec::new();
+            for step in plan.steps(section as u64, *count) {
+                match step {
+                    Step::Keep { first, count } => {
+                        rows.extend((first..first + count).map(|row| Ok(path(section as u64, row))))
+                    }
+                    Step::Leave { .. } => (),
+                    Step::Arrive { edit } => rows.push(edits[edit].row().map_or(Err(edit), Ok)),
+                }
+            }
+            assert_eq!(rows, model[section], "{:?} in {:?}", edits, counts);
+        }
+        for (number, position) in plan.positions(&edits, &counts).into_iter().enumerate() {
+            let row = edits[number].row().map_or(Err(number), Ok);
+            let found = position.map(|p| model[p.section as usize][p.row as usize]);
+            let is_deleted = matches!(edits[number], Edit::Delete { .. });
+            assert_eq!(found, if is_deleted { None } else { Some(row) }, "{:?} in {:?}", edits, counts);
+        }
+    }
+    assert!(possible > 2000, "only {} batches were possible", possible);
+}
+
+/// The values are those of sha256sum: the first 32 digits.
+#[test]
+fn digests_are_the_first_half_of_sha256() {
+    assert_eq!(ids::digest(&[b""]), "e3b0c44298fc1c149afbf4c8996fb924");
+    assert_eq!(ids::digest(&[b"abc"]), "ba7816bf8f01cfea414140de5dae2223");
+    assert_eq!(ids::digest(&["a".repeat(1_000_000).as_bytes()]), "cdc76e5c9914fb9281a1c7e284d73e67");
+    assert_ne!(ids::digest(&[b"ab", b"c"]), ids::digest(&[b"a", b"bc"]));
+    let lengths: Vec<String> = (0..200).map(|n| ids::digest(&["x".repeat(n).as_bytes()])).collect();
+    assert_eq!(lengths.iter().collect::<std::collections::HashSet<_>>().len(), 200);
+}
+
+#[test]
+fn ids_are_unique_and_lead_to_their_rows() {
+    let row = |text: &str| ids::digest(&[text.as_bytes()]);
+    let ids = Ids::new(vec![vec![row("a"), row("b"), row("a")], vec![], vec![row("a"), row("c")]]);
+    let paths = [path(0, 0), path(0, 1), path(0, 2), path(2, 0), path(2, 1)];
+    for path in paths {
+        assert_eq!(ids.find(ids.id(path).as_bytes()).unwrap(), path);
+    }
+    assert_eq!(ids.id(path(0, 1)), row("b"));
+    assert_eq!(ids.id(path(2, 0)), format!("{}.3.3", row("a")));
+    for id in [row("a").as_bytes(), b"", b"\xff"] {
+        assert_eq!(ids.find(id).unwrap_err().code, TABELLA_NOT_FOUND);
+    }
 }
 
 #[test]

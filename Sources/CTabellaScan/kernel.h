@@ -118,7 +118,17 @@ INLINE void count_lines(uint64_t lines, uint64_t ends, tabella_scan_state *state
 }
 
 /* The purpose of a scan. */
-enum wanted { COUNT, ENDS, SEPARATORS };
+enum wanted { COUNT, SKIP, ENDS, SEPARATORS };
+
+/* Whether a byte after a closing quote is no quote, no separator and no CR. Then a cell consists of
+ * several pieces. Within quotes there are no such bytes, so separators within quotes do not matter. */
+INLINE void note_loose(const bytes64 *block, uint64_t closing, uint64_t allowed, size_t count,
+                       tabella_scan_state *state) {
+    uint64_t after = (closing << 1 | state->closed) & (~0ull >> (BLOCK - count));
+    uint64_t loose = after & ~allowed;
+    if (loose != 0) { state->loose |= loose & ~mask_of(block, '\r'); }
+    state->closed = closing >> (count - 1) & 1;
+}
 
 /* The masks of the first `count` bytes of a block, at least one. */
 INLINE masks find(const uint8_t *bytes, size_t count, tabella_scan_rules rules, unsigned uses,
@@ -144,6 +154,9 @@ INLINE masks find(const uint8_t *bytes, size_t count, tabella_scan_rules rules, 
             state->opens = closing >> (count - 1) & 1;
             state->inside = (uint64_t)((int64_t)inside >> 63);
             if (wanted == SEPARATORS) { count_lines(ends & inside, ends & ~inside, state); }
+            if (wanted == SEPARATORS || wanted == SKIP) {
+                note_loose(&block, quotes & ~inside, separators | quotes, count, state);
+            }
             return (masks){ends & ~inside, separators & ~inside};
         }
         quotes ^= strays & -strays;
@@ -173,14 +186,14 @@ typedef struct {
     tabella_scan_found total;
     uint32_t *separators; /* SEPARATORS */
     uint32_t *records;    /* ENDS, SEPARATORS */
-    uint64_t last_ends;   /* COUNT: the ends in the last block that has one, */
+    uint64_t last_ends;   /* COUNT, SKIP: the ends in the last block that has one, */
     size_t last_at;       /* and the offset of that block */
 } findings;
 
 INLINE void take(findings *to, enum wanted wanted, masks block, size_t at) {
     uint64_t ends = block.ends;
     uint32_t base = (uint32_t)at;
-    if (wanted == COUNT) {
+    if (wanted == COUNT || wanted == SKIP) {
         to->total.records += (size_t)__builtin_popcountll(ends);
         to->last_ends = ends != 0 ? ends : to->last_ends;
         to->last_at = ends != 0 ? at : to->last_at;
@@ -206,7 +219,7 @@ INLINE void take(findings *to, enum wanted wanted, masks block, size_t at) {
 /* Whether the maximum number of results of a group might not fit. */
 INLINE bool is_full(const findings *to, enum wanted wanted, size_t room) {
     size_t written = wanted == SEPARATORS ? to->total.separators : to->total.records;
-    return wanted != COUNT && room - written < GROUP;
+    return (wanted == ENDS || wanted == SEPARATORS) && room - written < GROUP;
 }
 
 /* Scans up to `count` bytes, or until a buffer is full. */
@@ -217,7 +230,7 @@ INLINE void scan(const uint8_t *bytes, size_t count, tabella_scan_rules rules, u
     size_t at = 0, unlikely_before = 0;
     while (count - at > GROUP && !is_full(to, wanted, room)) {
         const uint8_t *group = bytes + at;
-        bool plain = at >= unlikely_before && !now.inside && !now.plain
+        bool plain = at >= unlikely_before && !now.inside && !now.plain && !now.closed
                      && is_plain(group, rules, uses);
         if (plain) {
             for (size_t end = at + GROUP; at < end; at += BLOCK) {
@@ -268,14 +281,24 @@ INLINE void scan_by_rules(const uint8_t *bytes, size_t count, tabella_scan_rules
     }
 }
 
-static size_t count_records(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
-                            tabella_scan_state *state, size_t *last) {
+INLINE size_t count_by_rules(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                             tabella_scan_state *state, enum wanted wanted, size_t *last) {
     findings found = {0};
-    scan_by_rules(bytes, count, rules, state, COUNT, &found, 0);
+    scan_by_rules(bytes, count, rules, state, wanted, &found, 0);
     if (found.total.records != 0) {
         *last = found.last_at + BLOCK - 1 - (size_t)__builtin_clzll(found.last_ends);
     }
     return found.total.records;
+}
+
+static size_t count_records(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                            tabella_scan_state *state, size_t *last) {
+    return count_by_rules(bytes, count, rules, state, COUNT, last);
+}
+
+static size_t skip_records(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                           tabella_scan_state *state, size_t *last) {
+    return count_by_rules(bytes, count, rules, state, SKIP, last);
 }
 
 static tabella_scan_found find_separators(const uint8_t *bytes, size_t count,
@@ -310,6 +333,88 @@ static bool has_any(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, ui
         if (bytes[at] == a || bytes[at] == b || bytes[at] == c || bytes[at] == d) { return true; }
     }
     return false;
+}
+
+/* The two bytes of a text that are compared first. Setting the bit for lower case in a byte makes it equal to
+ * a letter in lower case only if it is that letter, so other bytes are compared unchanged. */
+typedef struct {
+    size_t first_at, second_at;
+    uint8_t first, first_case, second, second_case;
+} two_bytes;
+
+INLINE uint8_t case_bit(uint8_t byte, int folds) {
+    return folds && byte >= 'a' && byte <= 'z' ? 0x20 : 0;
+}
+
+INLINE two_bytes two_of(const tabella_scan_text *text) {
+    uint8_t first = text->text[text->first], second = text->text[text->second];
+    return (two_bytes){text->first,
+                       text->second,
+                       first,
+                       case_bit(first, text->folds),
+                       second,
+                       case_bit(second, text->folds)};
+}
+
+/* A byte is zero if the text can begin at this offset of the block: both bytes are there. */
+INLINE void differences(bytes64 *answers, const uint8_t *bytes, const two_bytes *two) {
+    bytes64 first, second;
+    load(&first, bytes + two->first_at);
+    load(&second, bytes + two->second_at);
+    *answers = ((first | two->first_case) ^ two->first) | ((second | two->second_case) ^ two->second);
+}
+
+INLINE bool is_text(const uint8_t *bytes, const tabella_scan_text *text) {
+    if (!text->folds) { return memcmp(bytes, text->text, text->count) == 0; }
+    for (size_t at = 0; at < text->count; at++) {
+        uint8_t byte = bytes[at];
+        if (byte >= 'A' && byte <= 'Z') { byte |= 0x20; }
+        if (byte != text->text[at]) { return false; }
+    }
+    return true;
+}
+
+/* The offset of the text among the offsets whose answer is zero; BLOCK if it is not there. */
+INLINE size_t find_among(const bytes64 *answers, const uint8_t *bytes,
+                         const tabella_scan_text *text) {
+    for (uint64_t left = mask_of(answers, 0); left != 0; left &= left - 1) {
+        size_t at = (size_t)__builtin_ctzll(left);
+        if (is_text(bytes + at, text)) { return at; }
+    }
+    return BLOCK;
+}
+
+static size_t find_text(const uint8_t *bytes, size_t count, tabella_scan_text text) {
+    if (count < text.count) { return count; }
+    size_t starts = count - text.count + 1, at = 0;
+    two_bytes two = two_of(&text);
+    bytes64 answers;
+    while (starts - at >= BLOCK) {
+        if (starts - at >= GROUP) {
+            bytes64 least = ~(bytes64){0};
+            for (size_t start = 0; start < GROUP; start += BLOCK) {
+                differences(&answers, bytes + at + start, &two);
+                least = __builtin_elementwise_min(least, answers);
+            }
+            if (mask_of(&least, 0) == 0) {
+                at += GROUP;
+                continue;
+            }
+        }
+        size_t end = at + (starts - at >= GROUP ? GROUP : BLOCK);
+        for (; at < end; at += BLOCK) {
+            differences(&answers, bytes + at, &two);
+            size_t found = find_among(&answers, bytes + at, &text);
+            if (found < BLOCK) { return at + found; }
+        }
+    }
+    for (; at < starts; at++) {
+        if (((bytes[at + two.first_at] | two.first_case) ^ two.first) == 0
+            && is_text(bytes + at, &text)) {
+            return at;
+        }
+    }
+    return count;
 }
 
 /* Bit i is set if byte i of a block is `least` or more. */
@@ -384,5 +489,6 @@ static bool is_utf8(const uint8_t *bytes, size_t count) {
     return is_utf8_block(&block, &before);
 }
 
-const tabella_scan_version VERSION = {count_records, find_separators, find_ends, has_any,
-                                      is_utf8,       unquote,         quote};
+const tabella_scan_version VERSION = {count_records, skip_records, find_separators,
+                                      find_ends,     has_any,      find_text,
+                                      is_utf8,       unquote,      quote};

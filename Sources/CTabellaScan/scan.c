@@ -44,6 +44,11 @@ size_t tabella_scan_count(const uint8_t *bytes, size_t count, tabella_scan_rules
     return chosen()->count(bytes, count, rules, state, last);
 }
 
+size_t tabella_scan_skip(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                         tabella_scan_state *state, size_t *last) {
+    return chosen()->skip(bytes, count, rules, state, last);
+}
+
 tabella_scan_found tabella_scan_separators(const uint8_t *bytes, size_t count,
                                            tabella_scan_rules rules, tabella_scan_state *state,
                                            uint32_t *separators, uint32_t *records, size_t room) {
@@ -58,6 +63,10 @@ tabella_scan_found tabella_scan_ends(const uint8_t *bytes, size_t count, tabella
 int tabella_scan_has(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, uint8_t c,
                      uint8_t d) {
     return chosen()->has(bytes, count, a, b, c, d);
+}
+
+size_t tabella_scan_find(const uint8_t *bytes, size_t count, tabella_scan_text text) {
+    return chosen()->find(bytes, count, text);
 }
 
 int tabella_scan_is_utf8(const uint8_t *bytes, size_t count) {

@@ -17,12 +17,15 @@ enum { BLOCK = 64, BLOCKS = 8, GROUP = BLOCK * BLOCKS };
 typedef struct {
     size_t (*count)(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
                     tabella_scan_state *state, size_t *last);
+    size_t (*skip)(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                   tabella_scan_state *state, size_t *last);
     tabella_scan_found (*separators)(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
                                      tabella_scan_state *state, uint32_t *separators,
                                      uint32_t *records, size_t room);
     tabella_scan_found (*ends)(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
                                tabella_scan_state *state, uint32_t *ends, size_t room);
     bool (*has)(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, uint8_t c, uint8_t d);
+    size_t (*find)(const uint8_t *bytes, size_t count, tabella_scan_text text);
     bool (*is_utf8)(const uint8_t *bytes, size_t count);
     size_t (*unquote)(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t *place,
                       size_t *read);

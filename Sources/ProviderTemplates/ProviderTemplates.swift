@@ -86,7 +86,8 @@ extension ProviderLanguage {
     case .rust:
       [
         (source, PackageResources.rows_rs), ("provider.rs", PackageResources.provider_rs),
-        ("tabella.rs", PackageResources.tabella_rs), ("Makefile", PackageResources.rust_mk),
+        ("ids.rs", PackageResources.ids_rs), ("tabella.rs", PackageResources.tabella_rs),
+        ("Makefile", PackageResources.rust_mk),
       ]
     }
   }
@@ -108,6 +109,7 @@ extension ProviderLanguage {
     case .c: ""
     case .rust:
       "| `provider.rs` | a safe layer over the contract |\n"
+        + "| `ids.rs` | ids of rows, and versions |\n"
         + "| `tabella.rs` | the declarations of the contract: leave it as it is |\n"
     }
   }

@@ -174,21 +174,19 @@ extension Batch {
   ///   of a batch that claims to be UTF-8.
   public func validate(answering request: RowRequest, of columns: [Column]) throws(TableError) {
     guard self.columns.count == request.columns.count else {
-      throw TableError(
-        .misbehaved,
-        "returned \(self.columns.count) columns; \(request.columns.count) were requested")
+      throw wrongColumns(self.columns.count, request)
     }
-    guard rowCount <= request.count else {
-      throw TableError(
-        .misbehaved, "returned \(rowCount) rows; at most \(request.count) were requested",
-        section: request.section, row: request.first)
-    }
+    guard rowCount <= request.count else { throw wrongRowCount(rowCount, request) }
     for (batch, column) in zip(self.columns, request.columns) {
+      guard batch.count == rowCount else {
+        throw wrongCellCount(batch.count, rows: rowCount, columns[column])
+      }
       do throws(TableError) {
         guard batch.type == columns[column].type else {
           throw TableError(
             .misbehaved,
-            "returned \(batch.type.name); the declared type is \(columns[column].type.name)")
+            "has cells of type \(batch.type.name); its schema declares \(columns[column].type.name)"
+          )
         }
         try batch.validate(rowCount: rowCount)
         if isUTF8, batch.type == .text { try batch.validateUTF8() }
@@ -202,50 +200,92 @@ extension Batch {
       throw TableError(
         .misbehaved,
         ids == nil
-          ? "returned no ids, which were requested" : "returned ids, which were not requested")
+          ? "returned no ids; the request has the flag for ids, so append one for each row"
+          : "returned ids; the request has no flag for ids, so append none")
     }
+    if let ids, ids.count != rowCount { throw wrongCellCount(ids.count, rows: rowCount, nil) }
     try ids?.validateIDs(rowCount: rowCount)
   }
+}
+
+// The errors for batches that do not answer their request. They say what was expected.
+
+/// The error for a batch with another number of columns, ids apart.
+package func wrongColumns(_ count: Int, _ request: RowRequest) -> TableError {
+  TableError(
+    .misbehaved,
+    "returned \(count) columns\(request.includesIDs ? " and ids" : ""); expected the "
+      + "\(request.columns.count) of the request, in its order\(request.includesIDs ? ", then the ids" : "")"
+  )
+}
+
+/// The error for a batch with more rows than requested.
+package func wrongRowCount(_ count: Int, _ request: RowRequest) -> TableError {
+  TableError(
+    .misbehaved, "returned \(count) rows; expected 0 to \(request.count), the count of the request",
+    section: request.section, row: request.first)
+}
+
+/// The error for a column with another number of cells than the batch has rows; `column` is nil for ids.
+package func wrongCellCount(_ count: Int, rows: Int, _ column: Column?) -> TableError {
+  guard let column else {
+    return TableError(
+      .misbehaved, "returned \(count) ids for \(rows) rows; expected one id for each row")
+  }
+  return TableError(
+    .misbehaved,
+    "column \"\(column.name)\" has \(count) cells for \(rows) rows; expected one for each row, "
+      + "present or missing")
 }
 
 extension ColumnBatch {
   fileprivate func validate(rowCount: Int) throws(TableError) {
     guard count == rowCount else {
-      throw TableError(.misbehaved, "has \(count) cells in a batch of \(rowCount) rows")
+      throw TableError(.misbehaved, "has \(count) cells for \(rowCount) rows")
     }
     guard layout.start >= 0, layout.start <= Int(Int32.max) else {
-      throw TableError(.misbehaved, "starts at cell \(layout.start)")
+      throw TableError(.misbehaved, "has the offset \(layout.start); expected 0 to 2^31 - 1")
     }
     guard (0...count).contains(missingCount) else {
-      throw TableError(.misbehaved, "counts \(missingCount) missing cells of \(count)")
+      throw TableError(
+        .misbehaved, "has the null_count \(missingCount); expected 0 to \(count), or -1")
     }
     guard missingCount == presentAndMissing().missing else {
       throw TableError(
         .misbehaved,
-        "counts \(missingCount) missing cells, but \(presentAndMissing().missing) are marked")
+        "has the null_count \(missingCount), but its validity bits mark "
+          + "\(presentAndMissing().missing) missing cells; a bit of 1 is a present cell")
     }
     if count == 0 { return }
     if type.isBytes {
       guard let offsets = layout.offsets else {
-        throw TableError(.misbehaved, "has no offsets")
+        throw TableError(
+          .misbehaved, "has no offsets; expected \(count + 1) offsets of 4 bytes in buffer 1")
       }
       guard UInt(bitPattern: offsets) & 3 == 0 else {
         throw TableError(.misbehaved, "has offsets that are not aligned to 4 bytes")
       }
       let cells = layout.start..<layout.start + count
       let (first, last) = (offsets[cells.lowerBound], offsets[cells.upperBound])
-      guard first >= 0 else { throw TableError(.misbehaved, "begins at offset \(first)") }
+      guard first >= 0 else {
+        throw TableError(.misbehaved, "has the first offset \(first); expected 0 or more")
+      }
       if ColumnBatch.hasDecreasingOffsets(offsets, in: cells),
         let cell = cells.first(where: { offsets[$0 + 1] < offsets[$0] })
       {
         throw TableError(
-          .misbehaved, "has offset \(offsets[cell + 1]) after \(offsets[cell]) at cell \(cell)")
+          .misbehaved,
+          "has offset \(offsets[cell + 1]) after \(offsets[cell]) at cell \(cell); offsets never fall"
+        )
       }
       guard layout.values != nil || last == 0 else {
-        throw TableError(.misbehaved, "has offsets but no bytes")
+        throw TableError(
+          .misbehaved, "has offsets up to \(last), but no bytes; expected them in buffer 2")
       }
     } else {
-      guard let values = layout.values else { throw TableError(.misbehaved, "has no values") }
+      guard let values = layout.values else {
+        throw TableError(.misbehaved, "has no values; expected them in buffer 1")
+      }
       guard type == .boolean || UInt(bitPattern: values) & 7 == 0 else {
         throw TableError(.misbehaved, "has values that are not aligned to 8 bytes")
       }
@@ -296,18 +336,22 @@ extension ColumnBatch {
     }
   }
 
+  private var notUTF8: String {
+    "has text that is not UTF-8, although the batch claims that all text is UTF-8"
+  }
+
   fileprivate func validateUTF8() throws(TableError) {
     if missingCount > 0 {
       // The promise does not cover the bytes of missing cells.
       for row in 0..<count where !isMissing(row) {
         guard withBytes(at: row, { $0.isUTF8 }) else {
-          throw TableError(.misbehaved, "is declared as UTF-8, but is not")
+          throw TableError(.misbehaved, notUTF8)
         }
       }
       return
     }
     guard isUTF8 else {
-      throw TableError(.misbehaved, "is declared as UTF-8, but is not")
+      throw TableError(.misbehaved, notUTF8)
     }
   }
 
@@ -315,7 +359,7 @@ extension ColumnBatch {
     do throws(TableError) {
       try validate(rowCount: rowCount)
       guard type == .binary, missingCount == 0 else {
-        throw TableError(.misbehaved, "are not all present and binary")
+        throw TableError(.misbehaved, "are not all present cells of type binary")
       }
       for row in 0..<count {
         let isGood = withBytes(at: row) { id in
@@ -323,7 +367,9 @@ extension ColumnBatch {
         }
         guard isGood else {
           throw TableError(
-            .misbehaved, "are not 1 to \(RowID.maximumLength) printable ASCII bytes", row: row)
+            .misbehaved,
+            "are not all 1 to \(RowID.maximumLength) bytes of printable ASCII without blanks: that of row \(row) of the batch",
+            row: row)
         }
       }
     } catch {

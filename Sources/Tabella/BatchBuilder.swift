@@ -24,9 +24,15 @@ public final class BatchBuilder {
   /// Pass `rowCount` if there may be no column. `isUTF8` promises that all text is UTF-8.
   public func finish(rowCount: Int? = nil, isUTF8: Bool = false) -> Batch {
     let rows = rowCount ?? columns.first?.count ?? ids?.count ?? 0
+    for (number, column) in columns.enumerated() {
+      precondition(
+        column.count == rows,
+        "column \(number) of the batch has \(column.count) cells for \(rows) rows: append one for each row, or appendMissing()"
+      )
+    }
     precondition(
-      columns.allSatisfy { $0.count == rows } && (ids.map { $0.count == rows } ?? true),
-      "every column has a cell for each row")
+      ids.map { $0.count == rows } ?? true,
+      "the batch has \(ids?.count ?? 0) ids for \(rows) rows: append one to ids for each row")
     return Batch(
       rowCount: rows, columns: columns.map { $0.finish() }, ids: ids?.finish(), isUTF8: isUTF8)
   }
@@ -211,12 +217,31 @@ public final class ColumnBuilder {
   fileprivate func finish() -> ColumnBatch {
     let memory = ColumnMemory(
       validity: validity.take(), values: values.take(), offsets: offsets.take())
-    return ColumnBatch(
-      unsafeLayout: .init(
-        validity: memory.validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) },
-        values: memory.values.map { UnsafeRawPointer($0) },
-        offsets: memory.offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int32.self)) }),
-      type: type, count: count, missingCount: missingCount, owner: memory)
+    return ColumnBatch(memory, type: type, count: count, missingCount: missingCount)
+  }
+
+  /// Calls `body` with the cells so far and then removes them. The memory remains for the next cells.
+  ///
+  /// The cells are valid only during the call.
+  package func useOnce<R>(_ body: (ColumnBatch) -> R) -> R {
+    defer {
+      validity.empty()
+      values.empty()
+      offsets.empty()
+      (count, missingCount) = (0, 0)
+      if type.isBytes { offsets.append(Int32(0)) }
+    }
+    return body(
+      ColumnBatch(
+        unsafeLayout: .init(
+          validity: missingCount == 0
+            ? nil
+            : validity.start.map {
+              UnsafePointer($0.assumingMemoryBound(to: UInt8.self))
+            },
+          values: values.start.map { UnsafeRawPointer($0) },
+          offsets: offsets.start.map { UnsafePointer($0.assumingMemoryBound(to: Int32.self)) }),
+        type: type, count: count, missingCount: missingCount, owner: self))
   }
 
   deinit {
@@ -226,8 +251,21 @@ public final class ColumnBuilder {
   }
 }
 
+extension ColumnBatch {
+  /// A column over memory that is freed with its last copy.
+  init(_ memory: ColumnMemory, type: ColumnType, count: Int, missingCount: Int) {
+    self.init(
+      unsafeLayout: .init(
+        validity: memory.validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) },
+        values: memory.values.map { UnsafeRawPointer($0) },
+        offsets: memory.offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int32.self)) }),
+      type: type, count: count, missingCount: missingCount, owner: memory)
+  }
+}
+
 /// The memory of one finished column.
-private final class ColumnMemory {
+final class ColumnMemory {
+  // marker ColumnMemory {
   let validity: UnsafeMutableRawPointer?
   let values: UnsafeMutableRawPointer?
   let offsets: UnsafeMutableRawPointer?
@@ -250,7 +288,7 @@ private final class ColumnMemory {
 
 /// Raw bytes that grow, aligned to 16 bytes. Arrow requires an alignment of 8 bytes.
 private struct Buffer {
-  private var start: UnsafeMutableRawPointer?
+  private(set) var start: UnsafeMutableRawPointer?
   private(set) var count = 0
   /// The number of bits, if the buffer holds bits.
   private(set) var bitCount = 0
@@ -298,6 +336,9 @@ private struct Buffer {
       byte.storeBytes(of: byte.load(as: UInt8.self) | 1 << UInt8(index & 7), as: UInt8.self)
     }
   }
+
+  /// Removes the content and keeps the memory.
+  mutating func empty() { (count, bitCount) = (0, 0) }
 
   /// Transfers the ownership of the memory to the caller.
   mutating func take() -> UnsafeMutableRawPointer? {

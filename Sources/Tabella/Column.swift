@@ -60,7 +60,8 @@ public struct Column: Hashable, Sendable {
   /// The type that all non-empty cells of a text column can be read as; nil if no one has determined such a type.
   ///
   /// The cells remain the text of the source. JSON, Arrow and views use them as values of this type and treat empty
-  /// cells as missing; see ``values(of:)``.
+  /// cells as missing; see ``values(of:)``. JSON keeps the text of a date that states a time without a zone, because it
+  /// is no moment.
   public var reads: ColumnType?
   /// Whether numbers in text have a comma as the decimal separator.
   public var hasDecimalComma = false

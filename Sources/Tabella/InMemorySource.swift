@@ -85,7 +85,8 @@ public final class InMemorySource: TableDataSource {
           precondition(
             cells.count == columns.count
               && zip(cells, columns).allSatisfy { $0.type == nil || $0.type == $1.type },
-            "a row has a cell for each column, of its type")
+            "row \(number):\(row) has the cells \(cells); pass one cell for each of the columns, of its type or missing: \(columns.map { "\($0.name) \($0.type.name)" })"
+          )
           let path = IndexPath(section: number, row: row)
           return Row(
             id: ids[path] ?? InMemorySource.newID(&next, chosen), cells: cells,
@@ -99,7 +100,10 @@ public final class InMemorySource: TableDataSource {
   public convenience init(
     _ columns: [Column], rows: [[Cell]], ids: [String]? = nil, persistence: Persistence = .none
   ) {
-    precondition(ids == nil || ids?.count == rows.count, "each row has an id")
+    precondition(
+      ids == nil || ids?.count == rows.count,
+      "the table has \(ids?.count ?? 0) ids for \(rows.count) rows: pass one id for each row, or nil"
+    )
     let named = (ids ?? []).enumerated().map { (IndexPath(section: 0, row: $0), $1) }
     self.init(
       columns, sections: [(nil, nil, nil, rows)], ids: Dictionary(uniqueKeysWithValues: named),

@@ -89,12 +89,20 @@ extension Timestamp: CustomStringConvertible {
     self.nanoseconds = nanoseconds
   }
 
-  /// Parses the same formats for the years 0 to 9999. Returns nanoseconds since 1970.
+  /// Parses the same formats, and a date and time without a zone: `2024-02-29 12:00`. That is the moment at which a
+  /// clock in UTC shows the time.
+  package init?(clock text: UnsafeRawBufferPointer) {
+    guard let stated = StatedTime(text), let nanoseconds = Int64(exactly: stated.nanosecondsInUTC)
+    else { return nil }
+    self.nanoseconds = nanoseconds
+  }
+
+  /// Parses the formats of RFC 3339 for the years 0 to 9999. Returns nanoseconds since 1970.
   static func nanoseconds(rfc3339 text: UnsafeRawBufferPointer) -> Int128? {
     guard let stated = StatedTime(text), stated.offset != nil || stated.extent == .day else {
       return nil
     }
-    return Int128(stated.second - (stated.offset ?? 0)) * 1_000_000_000 + Int128(stated.nanosecond)
+    return stated.nanosecondsInUTC
   }
 }
 
@@ -177,6 +185,11 @@ struct StatedTime {
     var time = self
     time.offset = offset
     return time
+  }
+
+  /// The nanoseconds from 1970 to the stated time, in UTC if the text states no zone.
+  var nanosecondsInUTC: Int128 {
+    Int128(second - (offset ?? 0)) * 1_000_000_000 + Int128(nanosecond)
   }
 
   /// The stated time on the clock of the text.

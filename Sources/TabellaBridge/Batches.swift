@@ -125,20 +125,25 @@ func importBatch(
   _ raw: tabella_batch, answering request: RowRequest, of columns: [Column],
   _ witness: ReleaseWitness
 ) throws(TableError) -> Batch {
-  guard raw.array.release != nil else { throw TableError(.misbehaved, "returned no release") }
+  guard raw.array.release != nil else {
+    throw TableError(
+      .misbehaved, "returned a batch without release: set array.release, which frees the batch")
+  }
   let owner = ImportedArray(raw.array, witness)
   let array = raw.array
   let wanted = request.columns.count + (request.includesIDs ? 1 : 0)
   guard array.offset == 0, array.null_count == 0 || array.null_count == -1, array.dictionary == nil
-  else { throw TableError(.misbehaved, "is not a plain struct array") }
-  guard array.n_children == wanted else {
+  else {
     throw TableError(
-      .misbehaved, "returned \(array.n_children) columns; \(wanted) were requested")
+      .misbehaved,
+      "returned an array that is no plain struct: offset and null_count must be 0, and dictionary "
+        + "null")
+  }
+  guard array.n_children == wanted else {
+    throw wrongColumns(Int(array.n_children) - (request.includesIDs ? 1 : 0), request)
   }
   guard (0...Int64(request.count)).contains(array.length) else {
-    throw TableError(
-      .misbehaved, "returned \(array.length) rows; at most \(request.count) were requested",
-      section: request.section, row: request.first)
+    throw wrongRowCount(Int(array.length), request)
   }
   var imported: [ColumnBatch] = []
   for index in 0..<wanted {
@@ -147,10 +152,9 @@ func importBatch(
       throw TableError(.misbehaved, "column \(index) of the batch is null", column: index)
     }
     guard child.pointee.length == array.length else {
-      throw TableError(
-        .misbehaved,
-        "column \(index) has \(child.pointee.length) cells in a batch of \(array.length) rows",
-        column: index)
+      throw wrongCellCount(
+        Int(child.pointee.length), rows: Int(array.length),
+        index < request.columns.count ? columns[request.columns[index]] : nil)
     }
     imported.append(try importColumn(child.pointee, type, index, owner))
   }
@@ -169,7 +173,8 @@ private func importColumn(
   else {
     throw TableError(
       .misbehaved,
-      "column \(index) of the batch is not a plain array of \(buffers) buffers",
+      "column \(index) of the batch is not a plain array: type \(type.name) has n_buffers \(buffers), "
+        + "no children and no dictionary",
       column: index)
   }
   guard (0...Int64(Int32.max)).contains(array.offset) else {

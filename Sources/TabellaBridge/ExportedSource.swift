@@ -95,7 +95,8 @@ final class SourceBox {
 
   fileprivate func table(for id: tabella_string) -> UnsafeRawPointer? {
     let crossing = CrossingAbility.all.first { id.holds($0.id) }
-    return crossing.flatMap { abilities.contains($0.ability) ? $0.table : nil }
+    guard let crossing else { return searchingTable(for: id) }
+    return abilities.contains(crossing.ability) ? crossing.table : nil
   }
 }
 

@@ -9,8 +9,9 @@ import Tabella
 package func importSource(
   _ raw: tabella_source, provider: String, edits: EditJudgement = .judged
 ) throws(TableError) -> any TableDataSource {
-  try CheckedSource(
-    ImportedSource(ForeignSource(raw, provider: provider)), provider: provider, edits: edits)
+  let source = try ImportedSource(ForeignSource(raw, provider: provider))
+  return try CheckedSource(
+    source, provider: provider, edits: edits, searcher: ImportedSearching(source))
 }
 
 /// A C source as a Swift source, with conversions and checks of memory only.

@@ -75,7 +75,8 @@ extension Check {
     + ConformanceSuite.laws.map { Check($0) }
 
   private static let ofLibrary: [Check] = [
-    .loads, .manifestAgrees, .manifestMembers, .exportsOneSymbol, .runpathIsRelative, .staysLoaded,
+    .loads, .hasManifest, .manifestAgrees, .manifestMembers, .exportsOneSymbol, .runpathIsRelative,
+    .staysLoaded,
     .ownConformances,
   ]
 

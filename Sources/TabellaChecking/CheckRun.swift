@@ -159,7 +159,7 @@ final class CheckRun {
         library: library, name: loaded.id,
         ProbeRequest(name: name, seed: options.seed, request: place?.request))
       return switch answer.kind {
-      case .passed: .passed
+      case .passed: answer.text.isEmpty ? .passed : .sampled(answer.text)
       case .skipped: .skipped(answer.text)
       case .failed: .failed(answer.text)
       }

@@ -61,9 +61,10 @@ public final class Checker {
   /// Performs the checks in order and reports each finding when it is complete.
   ///
   /// If the library cannot be loaded, that is the only finding, and ``failure`` has the reason. `onStart` is called as
-  /// soon as the locations are known.
+  /// soon as the locations are known, and `onCheck` before each check.
   public func run(
-    onStart: (Checker) throws -> Void = { _ in }, _ onFinding: (Finding) throws -> Void
+    onStart: (Checker) throws -> Void = { _ in }, onCheck: (Check) -> Void = { _ in },
+    _ onFinding: (Finding) throws -> Void
   ) throws {
     let folder = try PrivateFolder()
     let began = now()
@@ -74,6 +75,7 @@ public final class Checker {
       failure = error
       try onStart(self)
       var finding = Finding(.loads, Problem(error), place: nil)
+      finding.hint = LoadingAdvice.advice(for: error)
       finding.time = now() - began
       return try onFinding(finding)
     }
@@ -88,6 +90,7 @@ public final class Checker {
     var patience = Checker.patience
     for check in Check.all where options.only?.contains(check.name) ?? true {
       let began = now()
+      onCheck(check)
       let isTried = patience > 0 || options.only != nil || check.subject == .library
       var finding =
         isTried
@@ -174,8 +177,10 @@ extension CheckRun {
     }
     let findings = locations.map { place in make(check, place) { try body(place) } }
     let order: [Finding.Status] = [.crashed, .timedOut, .failed, .warning, .passed, .skipped]
-    return order.lazy.compactMap { status in findings.first { $0.status == status } }.first
-      ?? findings[0]
+    let worst = order.lazy.compactMap { status in findings.first { $0.status == status } }.first
+    // The part that was examined at another location matters, too.
+    let sampled = findings.first { $0.status == worst?.status && $0.detail != nil }
+    return (worst?.status == .passed ? sampled : nil) ?? worst ?? findings[0]
   }
 
   private func whyNothing(_ unusable: [Checker.OpenAttempt]) -> String {
@@ -216,13 +221,15 @@ extension CheckRun {
   private func make(_ law: Law, _ place: CheckedLocation) throws {
     let suite = ConformanceSuite(
       seed: options.seed, open: { () throws(TableError) in try self.open(place.request) },
-      scratch: { try self.scratch(place) }, meter: { try self.resources(of: $0) })
+      scratch: { try self.scratch(place) }, meter: { try self.resources(of: $0) },
+      dataSize: place.request.dataSize)
     try judge(suite.run([law])[0].outcome)
   }
 
   private func judge(_ outcome: ConformanceSuite.Outcome) throws {
     switch outcome {
     case .passed: return
+    case .sampled(let part): throw Problem(status: .passed, text: part)
     case .skipped(let reason): throw Problem.skipped(reason)
     case .failed(let what): throw Problem.failed(what)
     }

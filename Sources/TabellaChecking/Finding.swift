@@ -23,8 +23,11 @@ public struct Finding: Hashable, Sendable {
   public let status: Status
   /// The name of the location; nil if the check concerns none or all.
   public var place: String?
-  /// The actual behaviour in contrast to the check's summary, or the reason for skipping.
+  /// The actual behaviour in contrast to the check's summary, or the reason for skipping. If the check passed: the part
+  /// of a large table that it examined; nil if it examined everything.
   public var detail: String?
+  /// Advice for the author about this result: that of the check, unless the cause is known better.
+  public var hint: String
   /// The duration in seconds.
   public var time = 0.0
   /// The last calls before the failure, if requested.
@@ -40,10 +43,19 @@ public struct Finding: Hashable, Sendable {
 }
 
 extension Finding {
+  init(check: Check, status: Status, place: String?, detail: String? = nil) {
+    self.check = check
+    self.status = status
+    self.place = place
+    self.detail = detail
+    hint = check.hint
+  }
+
   /// A finding from a problem. A problem with a recommendation becomes a warning.
   init(_ check: Check, _ problem: Problem, place: String?) {
     let status: Status =
-      check.level == .recommended && problem.status != .skipped ? .warning : problem.status
+      check.level == .recommended && ![.skipped, .passed].contains(problem.status)
+      ? .warning : problem.status
     self.init(check: check, status: status, place: place, detail: problem.text)
   }
 }

@@ -17,7 +17,7 @@ extension Trial {
   ) throws {
     let table = try editedTable()
     var done = 0
-    for _ in 0..<6 {
+    for _ in 0..<repetitions(6, least: 2) {
       guard let batch = try drawBatch(table) else { break }
       if case .success = try body(table, batch) { done += 1 }
       _ = try table.reread()

@@ -66,7 +66,12 @@ final class EditedTable {
     let hasIDs = source.identity != nil
     for section in 0..<(try source.numberOfSections(knowing: .max).value) {
       let count = try source.numberOfRows(inSection: section, knowing: .max).value
-      guard count <= EditedTable.rowLimit else { throw Skipped(reason: "too many rows") }
+      guard count <= EditedTable.rowLimit else {
+        throw Skipped(
+          reason:
+            "a section has more than \(EditedTable.rowLimit) rows, and checks of edits read all rows: they need a smaller table"
+        )
+      }
       let cells = try trial.read(source, section: section, rows: 0..<count)
       let ids = hasIDs ? try trial.ids(source, section: section, rows: 0..<count) : []
       sections.append(

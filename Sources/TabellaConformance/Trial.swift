@@ -11,12 +11,17 @@ final class Trial {
   private let makeSource: () throws(TableError) -> any TableDataSource
   private let makeScratch: ConformanceSuite.Scratch?
   private let meter: ConformanceSuite.Meter
+  /// The size of the data in bytes; 0 if it is unknown.
+  private let dataSize: Int
   private var numbers: Numbers
+  /// The parts to which the law is limited, in words.
+  private var limits: [String] = []
 
   init(
     seed: UInt64, open: @escaping () throws(TableError) -> any TableDataSource,
-    scratch: ConformanceSuite.Scratch?, meter: @escaping ConformanceSuite.Meter
+    scratch: ConformanceSuite.Scratch?, meter: @escaping ConformanceSuite.Meter, dataSize: Int
   ) {
+    self.dataSize = dataSize
     makeSource = open
     makeScratch = scratch
     self.meter = meter
@@ -62,15 +67,44 @@ final class Trial {
     return all[draw(0..<all.count)]
   }
 
+  // The limits of the work
+
+  /// Data above this size limits the repetitions of work that takes time in proportion to the data. In bytes.
+  private static let largeData = 1 << 20
+  /// The maximum product of repetitions and size for such data.
+  private static let mostBytes = 16 << 20
+
+  /// The number of times to repeat work that takes time in proportion to the data: `usual`, or fewer for large data.
+  ///
+  /// It depends only on the size, so a seed still repeats a run.
+  func repetitions(_ usual: Int, least: Int) -> Int {
+    guard dataSize > Trial.largeData else { return usual }
+    let count = max(least, min(usual, Trial.mostBytes / dataSize))
+    if count < usual { note("fewer repetitions, because the data has \(dataSize >> 20) MiB") }
+    return count
+  }
+
+  /// The parts to which the law was limited, in words; nil if it examined everything.
+  var sampling: String? { limits.isEmpty ? nil : limits.joined(separator: "; ") }
+
+  private func note(_ limit: String) {
+    if !limits.contains(limit) { limits.append(limit) }
+  }
+
   /// The sections to examine.
   func sections(_ source: any TableDataSource) throws -> Range<Int> {
-    0..<min(try source.numberOfSections(knowing: Trial.sectionLimit).value, Trial.sectionLimit)
+    let count = try source.numberOfSections(knowing: Trial.sectionLimit).value
+    if count > Trial.sectionLimit { note("only the first \(Trial.sectionLimit) sections") }
+    return 0..<min(count, Trial.sectionLimit)
   }
 
   /// The number of rows to examine in a section.
   func rowCount(_ source: any TableDataSource, _ section: Int) throws -> Int {
-    min(
-      try source.numberOfRows(inSection: section, knowing: Trial.rowLimit).value, Trial.rowLimit)
+    let count = try source.numberOfRows(inSection: section, knowing: Trial.rowLimit)
+    if count.value > Trial.rowLimit || !count.isExact {
+      note("only the first \(Trial.rowLimit) rows of a section")
+    }
+    return min(count.value, Trial.rowLimit)
   }
 
   /// One validated batch of rows.

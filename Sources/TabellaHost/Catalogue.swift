@@ -49,6 +49,8 @@ public struct Catalogue: Sendable {
   private(set) var candidates: [Candidate] = []
 
   private let trust: TrustCheck
+  /// The folders in `TABELLA_PROVIDER_PATH` that do not exist. They are also ``refusals``.
+  package private(set) var missingFolders: [String] = []
 
   /// Searches a path. Unusable candidates become ``refusals``. Linked providers come before all others with their id.
   public init(_ searchPath: SearchPath, linked: [LinkedProvider] = []) {
@@ -68,6 +70,29 @@ public struct Catalogue: Sendable {
     for directory in searchPath.directories {
       for name in manifestNames(in: directory) { add("\(directory)/\(name)", in: directory) }
     }
+    refuseMissing(searchPath.directoriesOfVariable)
+  }
+
+  /// Refuses folders in `TABELLA_PROVIDER_PATH` that do not exist, most likely a typing error.
+  private mutating func refuseMissing(_ directories: [String]) {
+    for directory in directories {
+      let status = stat(at: directory)
+      guard status?.kind != S_IFDIR else { continue }
+      missingFolders.append(directory)
+      let fault = status == nil ? "which does not exist" : "which is no folder"
+      refusals.append(
+        Refusal(path: directory, reason: "TABELLA_PROVIDER_PATH names this folder, \(fault)"))
+    }
+  }
+
+  /// The error that no provider was found. It names the folders that could not be searched.
+  func noProvider(_ message: String) -> TableError {
+    let folders = missingFolders.joined(separator: ", ")
+    return TableError(
+      .noProvider,
+      folders.isEmpty
+        ? message
+        : "\(message); TABELLA_PROVIDER_PATH names \(folders), and there is no such folder")
   }
 
   /// The provider with this id.
@@ -82,9 +107,8 @@ public struct Catalogue: Sendable {
       throw refused(TableError(refusal.code, "\(refusal.path): \(refusal.reason)"))
     }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
-    throw TableError(
-      .noProvider, "there is no provider \(id); the providers are \(known.isEmpty ? "none" : known)"
-    )
+    throw noProvider(
+      "there is no provider \(id); the providers are \(known.isEmpty ? "none" : known)")
   }
 
   /// The error for a refused provider. Its remedy is to choose one of the other providers.

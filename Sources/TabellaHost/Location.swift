@@ -106,7 +106,7 @@ extension Catalogue {
     } else if let found = first(of: [.magic, .anyName], [], accepting, start: { start }) {
       entry = try self.entry(of: found)
     } else {
-      throw refused(TableError(.noProvider, "no provider reads any standard input"))
+      throw refused(noProvider("no provider reads any standard input"))
     }
     if entry.isDeceivable(isNamed: named != nil) {
       try checkNotCompressed(start, nil, provider: named)
@@ -161,8 +161,7 @@ extension Catalogue {
       throw TableError(
         refusal.code, "no provider can open this: \(refusal.path): \(refusal.reason)")
     }
-    throw refused(
-      TableError(.noProvider, "no provider opens a \(kind.rawValue) with this name"))
+    throw refused(noProvider("no provider opens a \(kind.rawValue) with this name"))
   }
 
   /// The entry of a candidate. If the candidate is refused, throws the reason and the remedy.

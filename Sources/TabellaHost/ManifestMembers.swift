@@ -13,9 +13,15 @@ extension Manifest {
     "confinement": ["read", "write", "links", "signals", "network", "processes"],
   ]
 
-  /// The members of a manifest that hosts ignore, each with a suggestion if its name resembles a known one.
-  package static func ignoredMembers(of text: [UInt8]) -> [String] {
+  /// The members and words of a manifest that hosts ignore, each with a suggestion if it resembles a known one.
+  ///
+  /// A host knows a list of words for `capabilities` and for the units of columns. It ignores other words there.
+  package static func ignored(in text: [UInt8]) -> [String] {
     guard let json = try? JSONValue(parsing: text) else { return [] }
+    return unknownMembers(of: json) + unknownWords(of: json)
+  }
+
+  private static func unknownMembers(of json: JSONValue) -> [String] {
     var ignored = unknown(json, in: "", at: "")
     for (object, _) in members.sorted(by: { $0.key < $1.key }) where !object.isEmpty {
       guard let value = json[object] else { continue }
@@ -35,5 +41,43 @@ extension Manifest {
     return values.keys.sorted().filter { !known.contains($0) }.map { key in
       "\"\(path)\(key)\"\(Suggestion.hint(key, among: known))"
     }
+  }
+
+  private static func unknownWords(of json: JSONValue) -> [String] {
+    let abilities = Ability.allCases
+    let capabilities = (json["capabilities"]?.array ?? []).enumerated().compactMap {
+      index, word in
+      unknown(word, among: abilities.map(\.name), at: "capabilities[\(index)]") { text in
+        abilities.first { $0.isMeant(by: text) }?.name
+      }
+    }
+    let units = (json["columns"]?.array ?? []).enumerated().compactMap { index, column in
+      column["unit"].flatMap {
+        unknown($0, among: Unit.allCases.map(\.rawValue), at: "columns[\(index)].unit")
+      }
+    }
+    return capabilities + units
+  }
+
+  /// `"capabilities[1]" = "edits"; did you mean edit?`, or nil if a host knows the word.
+  private static func unknown(
+    _ word: JSONValue, among known: [String], at path: String,
+    meaning: (String) -> String? = { _ in nil }
+  ) -> String? {
+    guard let text = word.string, !known.contains(text) else { return nil }
+    let nearest = meaning(text) ?? Suggestion.nearest(to: text, among: known)
+    return "\"\(path)\" = \"\(text)\""
+      + (nearest.map { "; did you mean \($0)?" }
+        ?? " (the words are \(known.joined(separator: " ")))")
+  }
+}
+
+extension Ability {
+  /// Whether a text that is not the name of an ability is another name of this one: that in Swift (`sectionIndex`), or
+  /// in C (`tabella.section-index/1`).
+  fileprivate func isMeant(by text: String) -> Bool {
+    let start = text.hasPrefix("tabella.") ? text.dropFirst("tabella.".count) : text[...]
+    let letters = start.prefix { $0 != "/" }.filter { $0.isLetter }.lowercased()
+    return letters == "\(self)".lowercased()
   }
 }

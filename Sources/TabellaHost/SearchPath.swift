@@ -12,6 +12,8 @@ public struct SearchPath: Hashable, Sendable {
 
   /// Absolute directories.
   public var directories: [String] = []
+  /// Those that the variable `TABELLA_PROVIDER_PATH` names.
+  private(set) var directoriesOfVariable: [String] = []
   /// Directories that were named but are not used, with the reason.
   public var refused: [(path: String, reason: String)] { refusals.map { ($0.path, $0.reason) } }
   private var refusals: [Refused] = []
@@ -53,6 +55,7 @@ public struct SearchPath: Hashable, Sendable {
       for directory in named.split(separator: ":", omittingEmptySubsequences: false) {
         add(String(directory), named: "TABELLA_PROVIDER_PATH")
       }
+      directoriesOfVariable = directories
     }
     ownDirectories = installation.providerFolders
     for directory in ownDirectories { add(directory, named: "the executable's path") }

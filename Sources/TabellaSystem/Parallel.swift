@@ -1,6 +1,3 @@
-/// The number of processors that are online.
-package let coreCount = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-
 /// Calls `body` in parallel with each number from 0 to `count` - 1, and returns when all calls have returned.
 ///
 /// The first call runs on the calling thread. If a thread cannot be created, its call also runs on the calling

@@ -125,6 +125,7 @@ func probe(
     mayEdit: request.mayEdit, sign: giveSignOfLife)
   switch suite.run(request.name) {
   case .passed: return ProbeAnswer(.passed)
+  case .sampled(let part): return ProbeAnswer(.passed, part)
   case .skipped(let reason): return ProbeAnswer(.skipped, reason)
   case .failed(let what): return ProbeAnswer(.failed, what)
   case nil: throw TableError(.invalidArgument, "there is no probe \(request.name)")

@@ -51,11 +51,11 @@ struct Bench {
       unlink(expected)
       unlink(actual)
     }
-    let right = try launcher.run(reference.pipeline, output: expected)
+    let right = try launcher.run(reference.compared ?? reference.pipeline, output: expected)
     guard right.status == 0 else { throw BenchError("\(label): \(launcher.complaint)") }
     for index in entries.indices where runsBefore(entries[index].command) {
       let command = entries[index].command
-      let run = try launcher.run(command.pipeline, output: actual)
+      let run = try launcher.run(command.compared ?? command.pipeline, output: actual)
       if run.status != 0 {
         entries[index].outcome = .failed(status: run.status, launcher.complaint)
       } else if let check = command.check, let base = reference.check {

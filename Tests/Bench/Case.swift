@@ -36,6 +36,15 @@ struct Command {
   var speed = Speed.near
   /// The part of its output that must equal the reference's; nil if nothing can be compared.
   var check: Reduction?
+  /// The commands whose output is compared instead, if the output of `pipeline` is binary.
+  var compared: [[String]]?
+
+  /// The same command, whose output is compared in another form.
+  func compared(as pipeline: [[String]]) -> Command {
+    var command = self
+    command.compared = pipeline
+    return command
+  }
 
   /// The distance from the floor, which determines the number of rounds.
   enum Speed {

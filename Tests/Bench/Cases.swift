@@ -8,7 +8,8 @@ struct Cases {
   var all: [Case] {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
-      group, summarize, sortFirst, sortAll, groupCells, sortCells, diff, textCount, textLine,
+      typedExport, describeTyped, group, summarize, sortFirst, sortAll, groupCells, sortCells,
+      diff, searchText, searchCase, filterPattern, filterClasses, textCount, textLine,
       folderNames, folderStat, folderSort, folderTotal, processes, deleteRow, showIsolated,
       exportIsolated,
     ]
@@ -197,6 +198,74 @@ struct Cases {
       ])
   }
 
+  // MARK: Types
+
+  private var typedExport: Case {
+    // Polars also reads the arrays for the comparison.
+    let sums = tools.has("polars") ? Reduction(measure: .order) : nil
+    let typed = [tabella, "export", plain, "-o", "types=infer", "--format", "arrow-stream"]
+    let sampled = typed.map { $0 == "types=infer" ? "types=sample" : $0 }
+    // Adds the numbers of the table t, in the order of the columns.
+    let adding = """
+      n=lambda c,s: round((t[c]*s).round().sum()); \
+      print(n('id',1),n('amount',100),n('qty',1),t['active'].sum(),n('score',1e6),sep='\\n')
+      """
+    func added(_ command: [String]) -> [[String]] {
+      [
+        command,
+        [
+          tools.python ?? "python3", "-c",
+          "import polars as pl,sys; t=pl.read_ipc_stream(sys.stdin.buffer); " + adding,
+        ],
+      ]
+    }
+    return Case(
+      name: "typed-export", about: "export all cells of a CSV file as typed Arrow arrays",
+      needs: [.file(.plain)],
+      commands: [
+        floor("typed", plain, check: sums).compared(as: [[floors("typed"), plain, "sums"]]),
+        Command(label: "tabella", pipeline: [typed], check: sums)
+          .compared(as: added(typed)),
+        Command(label: "tabella, sample", pipeline: [sampled], check: sums)
+          .compared(as: added(sampled)),
+        polars("i(F).collect().write_ipc_stream(sys.stdout.buffer)", plain, check: sums)
+          .compared(as: polars("t=i(F).collect(); " + adding, plain).pipeline),
+        duckdb(
+          "copy (select sum(id),sum(round(amount*100)),sum(qty),sum(active::int),"
+            + "sum(round(score*1e6)) from \(inferred(plain))) to '/dev/null'"),
+      ],
+      aims: [
+        .cpu(1.5, of: "floor"), .cpu(1, of: "polars"), .wall(1, of: "polars"),
+        .wall(1, of: "duckdb"), .peak(mebibytes: 32),
+      ])
+  }
+
+  private var describeTyped: Case {
+    let number = Reduction(measure: .number)
+    func described(_ types: String) -> Command {
+      let words = [tabella, "describe", plain, "-o", "types=\(types)", "--json"]
+      let program =
+        "import json,sys; print(sum(c['type']!='text' for c in json.load(sys.stdin)['columns']))"
+      return Command(
+        label: types == "infer" ? "tabella" : "tabella, \(types)", pipeline: [words],
+        check: number
+      ).compared(as: [words, [tools.python ?? "python3", "-c", program]])
+    }
+    return Case(
+      name: "describe-typed", about: "describe the columns of a CSV file, with their types",
+      needs: [.file(.plain)],
+      commands: [
+        floor("typed", plain, "types", check: number), described("infer"), described("sample"),
+        polars(
+          "print(sum(t!=pl.String for t in i(F).collect_schema().values()))", plain,
+          check: number),
+      ],
+      aims: [
+        .cpu(1.5, of: "floor"), .wall(1, of: "polars", command: "tabella, sample"),
+        .peak(mebibytes: 32),
+      ])
+  }
+
   // MARK: Groups and order
 
   private var group: Case {
@@ -377,6 +446,68 @@ struct Cases {
           ]),
       ],
       aims: [.wall(1, of: "floor"), .peak(mebibytes: 32)])
+  }
+
+  // MARK: Searches
+
+  private var searchText: Case {
+    let phrase = "juniper kelp quince"
+    return search(
+      name: "search", about: "export the rows that contain a phrase in a column",
+      floor("search", plain, phrase, check: Reduction(measure: .order)),
+      // A search for small letters ignores the case, and a filter does not.
+      tabella(
+        "export", plain, "--filter", "note ~ \(phrase)", "--format", "csv",
+        check: Reduction(measure: .order, skipping: 1)),
+      peer("rg", phrase, plain, check: Reduction(measure: .order)), of: .plain)
+  }
+
+  private var searchCase: Case {
+    let text = "juniper kelp quince"
+    return search(
+      name: "search-case",
+      about: "export the rows that contain a phrase in any column, in any case",
+      floor("search", plain, text, "case", check: Reduction(measure: .order)),
+      tabella(
+        "export", plain, "--search", text, "--format", "csv",
+        check: Reduction(measure: .order, skipping: 1)),
+      peer("rg", "-i", text, plain, check: Reduction(measure: .order)), of: .plain)
+  }
+
+  private var filterPattern: Case {
+    let pattern = "quince [a-m]+ umbel$"
+    return search(
+      name: "filter-pattern", about: "export the lines that match a regular expression",
+      floor("search", text, "quince ", "pattern", check: Reduction(measure: .order)),
+      tabella(
+        "export", "text:\(text)", "--filter", "line ~ \(pattern)", "--format", "csv", "--no-header",
+        check: Reduction(measure: .order)),
+      peer("rg", pattern, text, check: Reduction(measure: .order)), of: .text)
+  }
+
+  /// No text is in every match, so every line must be examined.
+  private var filterClasses: Case {
+    let pattern = "[0-9]7 [o-q][a-z]+ [x-z]"
+    return search(
+      name: "filter-classes",
+      about: "export the lines that match a regular expression without a fixed text",
+      nil,
+      tabella(
+        "export", "text:\(text)", "--filter", "line ~ \(pattern)", "--format", "csv", "--no-header",
+        check: Reduction(measure: .order)),
+      peer("rg", pattern, text, check: Reduction(measure: .order)), of: .text)
+  }
+
+  private func search(
+    name: String, about: String, _ floor: Command?, _ tabella: Command, _ peer: Command,
+    of kind: DataKind
+  ) -> Case {
+    var aims: [Aim] = [.cpu(1, of: "rg"), .wall(1, of: "rg"), .peak(mebibytes: 24)]
+    if floor != nil { aims.append(.cpu(1.5, of: "floor")) }
+    return Case(
+      name: name, about: about, needs: [.file(kind)],
+      commands: (floor.map { [$0] } ?? []) + [tabella, peer],
+      reference: floor == nil ? "tabella" : nil, aims: aims)
   }
 
   // MARK: Text

@@ -13,6 +13,7 @@ PAGE = "share/doc/tabella/docs/first-provider.md"
 ENTRY = "@c @implementation\npublic func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {"
 WRONG_ENTRIES = {
     "without @c": ENTRY.replace("@c ", ""),
+    "without @implementation": ENTRY.replace("@implementation", ""),
     "without both words": ENTRY.replace("@c @implementation\n", ""),
     "with another name": ENTRY.replace("provider_entry", "entry_of_provider"),
     "with another type": ENTRY.replace("-> Int32", "-> Int"),
@@ -31,7 +32,7 @@ class Author:
         path = "/usr/bin:/bin" if root else os.environ["PATH"]
         self.environment = {
             **os.environ, "PATH": f"{prefix}/bin:{path}", "LC_ALL": "C.UTF-8", "TZ": "UTC",
-            "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig", "XDG_STATE_HOME": f"{folder}.state"}
+            "PKG_CONFIG_LIBDIR": f"{prefix}/lib/pkgconfig", "XDG_STATE_HOME": f"{folder}.state"}
 
     def run(self, line, status=0):
         done = subprocess.run(
@@ -92,6 +93,8 @@ def write_minimal_provider(author):
     for name, entry in WRONG_ENTRIES.items():
         status, said = build(code.replace(ENTRY, entry), None)
         expect(status != 0 and "error:" in said, f"an entry {name} builds: {said}")
+        expect(name != "without @implementation" or "needs_at_c_at_implementation" in said,
+               f"an entry {name}: the error does not name it: {said}")
     build(code, 0)
     library = f"{author.folder}/planets/planets.so"
     shown = author.run("TABELLA_PROVIDER_PATH=$PWD/planets tabella show moons: --format csv")
@@ -102,6 +105,36 @@ def write_minimal_provider(author):
     names = [line.split()[-1] for line in symbols if line]
     expect(names == ["tabella_provider_entry"], f"it exports {names}")
     expect(tree.dynamic(library, "RUNPATH") == ["$ORIGIN"], f"its run path is {tree.dynamic(library, 'RUNPATH')}")
+
+
+def build_example(author, language, *before):
+    """Types the first block of an example's README: it copies the folder, builds it, and runs its test.
+
+    The lines of `before` are typed in the copy first.
+    """
+    examples = f"{author.prefix}/share/doc/tabella/Examples"
+    with open(f"{author.root}{examples}/provider-{language}/README.md") as file:
+        block = re.search(r"^```sh\n(.*?)\n```$", file.read(), re.M | re.S).group(1)
+    copy, *lines = block.split("\n")
+    expect(copy == f'cp -r "$(pkg-config --variable=examplesdir tabella)/provider-{language}" .' and
+           lines == [f"cd provider-{language}", "make", "make test"], f"provider-{language} has other lines: {block}")
+    # pkg-config writes a backslash in front of a space, for a line that a shell reads.
+    named = author.run('eval "printf %s $(pkg-config --variable=examplesdir tabella)"')
+    expect(os.path.samefile(f"{author.root}{named}", f"{author.root}{examples}"), f"pkg-config names {named}")
+    copy = f'cp -r "{named}/provider-{language}" .'
+    said = author.run(" && ".join([copy, lines[0], *before, *lines[1:]]))
+    expect("warning:" not in said, f"provider-{language}: {said}")
+
+
+def follow_the_guide(author):
+    """Types the first block of the guide, in the folder where `build_example` has made the copy in C."""
+    with open(f"{author.root}{author.prefix}/share/doc/tabella/docs/writing-a-provider.md") as file:
+        text = file.read()
+    copy, *lines = re.search(r"^```sh\n(.*?)\n```$", text, re.M | re.S).group(1).split("\n")
+    expect(copy == 'cp -r "$(pkg-config --variable=examplesdir tabella)/provider-c" .', f"the guide copies with {copy}")
+    said = author.run(" && ".join(lines))
+    shown = re.search(r"^```text\n(.*?\n)```$", text, re.M | re.S).group(1)
+    expect(said.endswith(shown), f"the guide shows {said}")
 
 
 def found(program):

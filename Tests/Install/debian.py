@@ -59,6 +59,7 @@ def use_packages(root, providers, expected):
         machine, f"{root}/usr/share/doc/tabella/Examples/embed-c", f"{root}/usr/lib/pkgconfig", "c", "/srv/providers",
         expected)
     use.use_python(machine, "/usr/bin/python3", "/srv/providers")
+    use.use_sqlite(machine, "/usr/bin/python3", "/usr/lib/tabella_sqlite.so")
     for language in ("c", "rust"):
         authors.have_own_rows(authors.Author(machine.way, "/usr", f"/srv/{language}", root), language)
 

@@ -139,6 +139,16 @@ class Trial:
             self.machine, f"{self.prefix}/share/doc/tabella/Examples/embed-c", f"{self.prefix}/lib/pkgconfig",
             name, self.providers, self.expected)
 
+    def use_sqlite(self):
+        """The installed extension for SQLite, if there is a Python that can load one."""
+        python = "/usr/bin/python3"
+        code = "import sqlite3; sqlite3.Connection.enable_load_extension"
+        if subprocess.run([python, "-c", code], capture_output=True).returncode != 0:
+            expect("TABELLA_NO_SKIPS" not in os.environ, f"{python} cannot load extensions of SQLite")
+            print("skipped: the extension for SQLite")
+            return
+        use.use_sqlite(self.machine, python, f"{self.prefix}/lib/tabella_sqlite.so")
+
     def become_an_author(self):
         """Follows docs/first-provider.md with the installed files: C and Rust without Swift, Swift without the sources."""
         for language, program, hidden in (
@@ -150,6 +160,21 @@ class Trial:
             authors.have_own_rows(author, language)
             if language == "swift":
                 authors.write_minimal_provider(author)
+                # The SDK that the first provider compiled serves here, too.
+                authors.build_example(
+                    author, language, "ln -s ../planets/.build .build",
+                    'export SWIFTFLAGS="--scratch-path ../planets/.build"')
+            else:
+                authors.build_example(author, language)
+            if language == "c":
+                authors.follow_the_guide(author)
+                self.build_sqlite(author)
+
+    def build_sqlite(self, author):
+        if os.path.exists("/usr/include/sqlite3.h") or "TABELLA_NO_SKIPS" in os.environ:
+            authors.build_example(author, "sqlite")
+        else:
+            print("skipped: provider-sqlite, because there is no sqlite3.h (libsqlite3-dev)")
 
     def need_the_worker(self):
         """Without the worker of this prefix, a foreign provider cannot run, and the error says where it must lie."""
@@ -267,8 +292,8 @@ class Trial:
 
 QUICK = [
     Trial.install, Trial.install_again, Trial.hides_the_toolchain, Trial.use, Trial.make_providers,
-    Trial.use_foreign, Trial.use_library, Trial.become_an_author, Trial.need_the_worker, Trial.link_to_it,
-    Trial.move, Trial.use, Trial.use_foreign, Trial.use_library,
+    Trial.use_foreign, Trial.use_library, Trial.use_sqlite, Trial.become_an_author, Trial.need_the_worker, Trial.link_to_it,
+    Trial.move, Trial.use, Trial.use_foreign, Trial.use_library, Trial.use_sqlite,
     Trial.update_while_it_runs, Trial.uninstall_from_elsewhere, Trial.uninstall, Trial.install_as_user]
 
 

@@ -31,7 +31,7 @@ def plant(root):
     good = ["-Wl,-rpath,$ORIGIN/../runtime", "-s"]
     library(path, *good)
     for law in (tree.have_modes, tree.have_run_paths, tree.find_their_libraries, tree.are_stripped,
-                tree.have_good_links):
+                tree.have_good_links, tree.have_pages_that_lead):
         expect(not law(root), f"{law.__name__} refuses a good tree: {law(root)}")
     yield tree.are_complete, "bin/tabella is missing"
     os.chmod(path, 0o664)
@@ -48,6 +48,13 @@ def plant(root):
     os.symlink("/usr", f"{root}/lib/link")
     yield tree.have_good_links, "/usr"
     os.remove(f"{root}/lib/link")
+    page = f"{root}/share/doc/tabella/docs/page.md"
+    write(page, "[a](../Examples/gone.c#part)")
+    yield tree.have_pages_that_lead, "docs/page.md links to ../Examples/gone.c"
+    write(page, "See `Tests/Ledger`.")
+    yield tree.have_pages_that_lead, "docs/page.md names Tests/Ledger"
+    write(page, "```sh\nmake -C ../Examples/gone\n```")
+    yield tree.have_pages_that_lead, "docs/page.md names ../Examples/gone"
     write(f"{root}/lib/note", "made in /build/folder/here")
     yield lambda root: tree.name_no_folder(root, ["/build/folder"]), "/build/folder"
     with open(f"{root}/lib/tabella/big", "wb") as file:

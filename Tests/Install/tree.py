@@ -9,6 +9,10 @@ MOST_BYTES = 25 << 20
 # Libraries of the system: those of C, C++ and the compiler.
 SYSTEM = re.compile(
     r"(ld-linux.*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so\.\d+$")
+# Pages for people who change Tabella: they describe its sources, and name files of the repository.
+ABOUT_SOURCES = re.compile(
+    r"(CHANGELOG|CONTRIBUTING|docs/(architecture.*|where-to-change|changing-the-contract|writing-style|claims|"
+    r"benchmarks|performance|faults|fuzzing|zoo|decisions/.*))\.md$")
 # The run path of a file, by its folder.
 RUN_PATHS = {
     "bin": "$ORIGIN/../lib/tabella/runtime",
@@ -60,6 +64,7 @@ def are_complete(root):
              "include/tabella/tabella.h", "include/tabella/tabella_batch.h", "include/tabella/tabella_edit.h",
              "include/tabella/tabella_save.h", "include/tabella/tabella_document.h",
              "include/tabella/tabella_embed.h", "lib/libtabella.so", "lib/libtabella.so.0",
+             "lib/tabella_sqlite.so",
              "lib/pkgconfig/tabella.pc", "lib/tabella/runtime/libswiftCore.so"]
     for provider in ("csv", "directory", "processes", "text"):
         names += [f"lib/tabella/providers/libtabella-{provider}.so",
@@ -149,7 +154,32 @@ def name_no_folder(root, folders):
     return wrong
 
 
+def have_pages_that_lead(root):
+    """Every link of a page leads to a file, and every path of the sources that it names is installed, too.
+
+    An installation contains the folders `docs` and `Examples` of the repository, and in the SDK some of `Sources`.
+    """
+    wrong = []
+    top = os.path.join(root, "share/doc/tabella")
+    for path in files(top):
+        if not path.endswith(".md") or ABOUT_SOURCES.match(path):
+            continue
+        with open(os.path.join(top, path)) as file:
+            text = file.read()
+        folder = os.path.dirname(os.path.join(top, path))
+        for target in re.findall(r"\]\(([^)#\s]+)", text):
+            if "://" not in target and not os.path.exists(os.path.join(folder, target)):
+                wrong.append(f"{path} links to {target}")
+        # Some sessions show files of the repository. A comment is for those who change the page.
+        shown = re.sub(r"^```(console|text)\n.*?^```$|^<!--.*?-->$", "", text, flags=re.M | re.S)
+        bases = [top, folder, os.path.join(root, "share/tabella/swift")]
+        for name in re.findall(r"(?<![\w./-])(?:\.\./)*(?:Sources|Plugins|Tests|Examples|docs)/[\w./-]*\w", shown):
+            if not any(os.path.exists(os.path.join(base, name)) for base in bases):
+                wrong.append(f"{path} names {name}")
+    return wrong
+
+
 def broken_laws(root, folders):
     laws = [are_complete, are_small, have_modes, have_run_paths, find_their_libraries, are_stripped,
-            have_good_links, lambda root: name_no_folder(root, folders)]
+            have_good_links, have_pages_that_lead, lambda root: name_no_folder(root, folders)]
     return [sentence for law in laws for sentence in law(root)]

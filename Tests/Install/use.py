@@ -231,3 +231,21 @@ def use_python(machine, python, providers):
     said = machine.run(
         "env", "-C", os.path.dirname(path), python, "-B", "-c", PYTHON, TABELLA_PROVIDER_PATH=providers)
     expect(said == "used\n", f"Python says {said}")
+
+
+SQL = """
+import sqlite3, sys
+db = sqlite3.connect(":memory:", isolation_level=None)
+db.enable_load_extension(True)
+db.load_extension(sys.argv[1])
+db.execute("CREATE VIRTUAL TABLE t USING tabella('amounts.csv', types=infer)")
+db.execute("UPDATE t SET amount = amount + 1 WHERE city = 'Bonn'")
+print(db.execute("SELECT sum(amount) FROM t").fetchall(), open("amounts.csv").read().split())
+"""
+
+
+def use_sqlite(machine, python, extension):
+    """The extension for SQLite works without further settings."""
+    path = machine.write("sql/amounts.csv", "city,amount\nOslo,20\nBonn,5\n")
+    said = machine.run("env", "-C", os.path.dirname(path), python, "-B", "-c", SQL, extension)
+    expect(said == "[(26,)] ['city,amount', 'Oslo,20', 'Bonn,6']\n", f"SQLite says {said}")

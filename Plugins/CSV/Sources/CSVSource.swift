@@ -4,7 +4,7 @@ import TabellaSDK
 
 /// A delimited text as a table with one section.
 final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupplementary,
-  TableDiagnostics, LiveRecords
+  TableDiagnostics, LiveRecords, RowSearching
 {
   /// The limits of a batch in bytes: of its cells, and of the records read for them.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
@@ -37,7 +37,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     shownFile = ShownFile(path: path, opened, options.save, reading: options.reading)
     text = try DelimitedText(opened.growingBytes(), options, cancel: cancel)
     if let diagnostic = shownFile.diagnostic { diagnosticQueue.add("in place", diagnostic) }
-    if options.infersTypes { try inferTypes(of: text) }
+    try text.findTypes(options.types, cancel)
     addDiagnostics()
     try file.checkUnchanged()
   }
@@ -56,7 +56,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
 
   func read(_ bytes: any ByteSource) throws(TableError) -> DelimitedText {
     let text = try DelimitedText(bytes, options, cancel: cancel)
-    if options.infersTypes { try inferTypes(of: text) }
+    try text.findTypes(options.types, cancel)
     return text
   }
 
@@ -112,7 +112,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
       let bytes = page.end(of: records.upperBound - 1) - page.start(of: first)
       // Records beyond this size belong to the next batch.
       if count > 0, size + bytes > Int(Int32.max) { break }
-      append(page, records, bytes, to: builder, request.columns)
+      append(page, records, to: builder, request.columns)
       count += records.count
       size += bytes
     }
@@ -121,7 +121,42 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
       throw .noRow(request.first, inSection: 0, of: reader.index.known)
     }
     noteUnconverted()
-    return builder.finish(rowCount: count)
+    return try checked(builder.finish(rowCount: count), request.columns) { request.first + $0 }
+  }
+
+  /// Returns the rows that may contain all terms. Only these rows are divided into cells.
+  func rows(_ request: RowRequest, containing terms: [SearchTerm]) throws(TableError) -> FoundRows {
+    // Escapes change the stored text. If a sample determines the types, all cells must be checked.
+    guard !options.hasEscapes, options.types != .sample,
+      let finder = RecordFinder(terms, text.rules)
+    else {
+      return FoundRows(try rows(request), from: request.first)
+    }
+    try check(request)
+    guard request.section == 0 else { throw .noSection(request.section) }
+    cancel.begin()
+    let builder = BatchBuilder(for: request, of: columns)
+    var numbers: [Int] = []
+    var size = 0
+    let next = try reader.search(from: request.first, finder, cancel) {
+      page, run throws(TableError) in
+      if size >= CSVSource.batchSize.cells { return 0 }
+      let records = run.prefix(request.count - numbers.count)
+      guard let last = records.last else { return 0 }
+      let bytes = page.end(of: last) - page.start(of: records.lowerBound)
+      // Records beyond this size belong to the next batch.
+      if size > 0, size + bytes > Int(Int32.max) { return 0 }
+      append(page, records, to: builder, request.columns)
+      numbers += records
+      size += bytes
+      return records.count
+    }
+    try file.checkUnchanged()
+    if next == request.first, next > reader.index.known {
+      throw .noRow(next, inSection: 0, of: reader.index.known)
+    }
+    noteUnconverted()
+    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
   }
 
   func rows(
@@ -136,26 +171,52 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
     let count = try reader.gather(wanted, withOffsets: includesIDs) {
       page, records throws(TableError) in
-      let bytes = page.end(of: records.upperBound - 1) - page.start(of: records.lowerBound)
-      append(page, records, bytes, to: builder, numbers)
+      append(page, records, to: builder, numbers)
     }
     try file.checkUnchanged()
     noteUnconverted()
-    return builder.finish(rowCount: count)
+    return try checked(builder.finish(rowCount: count), numbers) { wanted[$0] }
+  }
+
+  /// The rows of a batch in front of the first cell that does not have the type of its column. `number` returns the number
+  /// of a row in the table.
+  ///
+  /// Only a sample of the cells determines such a type. Throws ``TableError`` with `.constraint` if the first row has such a cell.
+  private func checked(
+    _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
+  ) throws(TableError) -> Batch {
+    guard options.types == .sample else { return batch }
+    var (end, wrong) = (batch.rowCount, 0)
+    for (cells, column) in zip(batch.columns, numbers) {
+      guard let type = columns[column].reads,
+        let misfit = cells.firstMisfit(
+          of: type, hasDecimalComma: options.hasDecimalComma), misfit < end
+      else { continue }
+      (end, wrong) = (misfit, column)
+    }
+    if end == batch.rowCount { return batch }
+    guard end == 0 else { return batch[0..<end] }
+    let cells = numbers.firstIndex(of: wrong).map { batch.columns[$0] }
+    throw misfit(cells?[0], wrong, row: number(0))
+  }
+
+  private func misfit(_ cell: Cell?, _ column: Int, row: Int) -> TableError {
+    let text = cell.map { "\"\($0.description.prefix(60))\"" } ?? "a cell"
+    return TableError(
+      .constraint,
+      "column \"\(columns[column].name)\": \(text) does not have the type \(columns[column].valueType.name) of the cells in the first MiB; use -o types=infer, which reads the whole file first, or -o types=text",
+      section: 0, row: row, column: column)
   }
 
   private func append(
-    _ page: RecordPage, _ records: Range<Int>, _ bytes: Int, to builder: BatchBuilder,
-    _ numbers: [Int]
+    _ page: RecordPage, _ records: Range<Int>, to builder: BatchBuilder, _ numbers: [Int]
   ) {
-    let blanks =
-      text.splitsAtBlanks ? BlankFields(page, records, width: columns.count) : nil
+    let layout = text.layout(page, records)
     for (builder, column) in zip(builder.columns, numbers) {
-      if let blanks {
-        append(column, page, records, blanks, to: builder)
-      } else {
-        append(column, page, records, bytes, to: builder)
-      }
+      let (written, surplus) = text.append(column, page, records, layout, to: builder)
+      if let surplus { noteSurplus(page, surplus) }
+      // Checking here costs a hundredth of writing, because the cells are still in the cache.
+      if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }
     }
     if let ids = builder.ids {
       for record in records { ids.append(page.id(of: record)) }
@@ -164,86 +225,6 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
       noteUnclosed(page)
     }
     if page.mostQuotedLineEnds >= CSVSource.longCell { noteLongCell(page, records) }
-  }
-
-  /// Appends the cells of a column that blanks separate from others.
-  private func append(
-    _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ blanks: BlankFields,
-    to builder: ColumnBuilder
-  ) {
-    let room = records.reduce(0) { $0 + (blanks.range(column, $1)?.count ?? 0) }
-    let written = builder.append(records.count, room: room) { number, place in
-      guard let range = blanks.range(column, records.lowerBound &+ number) else { return -1 }
-      memcpy(place, page.bytes + range.lowerBound, range.count)
-      return range.count
-    }
-    if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }
-  }
-
-  /// Appends the cells of a column.
-  private func append(
-    _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int,
-    to builder: ColumnBuilder
-  ) {
-    let (cells, width) = (text.cells, columns.count)
-    let room = room(for: column, page, records, bytes)
-    var surplus: Int?
-    let written = builder.append(records.count, room: room) { number, place in
-      let record = records.lowerBound &+ number
-      guard let (range, isSurplus) = page.bounds(column, record, width: width) else { return -1 }
-      guard isSurplus else {
-        return cells.write(page.bytes + range.lowerBound, range.count, to: place)
-      }
-      surplus = surplus ?? record
-      memcpy(place, page.bytes + range.lowerBound, range.count)
-      return range.count
-    }
-    if let surplus { noteSurplus(page, surplus) }
-    // Checking here costs a hundredth of writing, because the cells are still in the cache.
-    if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }
-  }
-
-  /// An upper bound for the bytes of a column's cells.
-  ///
-  /// With few columns, each column may get all bytes. With many columns, such a bound would reserve too much unused
-  /// memory.
-  private func room(
-    for column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int
-  ) -> Int {
-    let width = columns.count
-    if width <= 64 { return bytes }
-    return records.reduce(0) { $0 + (page.bounds(column, $1, width: width)?.range.count ?? 0) }
-  }
-
-  private func inferTypes(of text: DelimitedText) throws(TableError) {
-    let width = text.columns.count
-    var types = CellTypes(columns: width, hasDecimalComma: options.hasDecimalComma)
-    let cells = text.cells
-    var number = 0
-    while let page = try text.reader.page(with: number) {
-      if text.splitsAtBlanks {
-        let blanks = BlankFields(page, page.numbers, width: width)
-        for record in page.numbers {
-          for column in 0..<width {
-            guard let range = blanks.range(column, record) else { continue }
-            types.observe(
-              UnsafeRawBufferPointer(start: page.bytes + range.lowerBound, count: range.count),
-              column: column)
-          }
-        }
-        number = page.numbers.upperBound
-        continue
-      }
-      for record in page.numbers {
-        for column in 0..<width {
-          cells.withCell(column, page, record, width: width) { cell in
-            if let cell { types.observe(cell, column: column) }
-          }
-        }
-      }
-      number = page.numbers.upperBound
-    }
-    for (column, type) in types.types.enumerated() { text.columns[column].reads = type }
   }
 
   // Ids

@@ -1,30 +1,57 @@
 import Tabella
 
-/// Infers the types of text columns from their cells.
+/// The types that the cells of text columns have in common.
+///
+/// An integer is also a real; all other types exclude each other. So one type per column is enough to remember, and the
+/// order in which cells are observed makes no difference.
 struct CellTypes {
-  /// The remaining candidates of each column, from the narrowest type to the widest.
-  private var candidates: [[ColumnType]]
-  private var hasValue: [Bool]
+  /// The narrowest type of all non-empty cells so far; nil without any.
+  private var found: [ColumnType?]
   private let hasDecimalComma: Bool
 
-  init(columns: Int, hasDecimalComma: Bool) {
-    candidates = Array(repeating: [.integer, .real, .boolean, .date], count: columns)
-    hasValue = Array(repeating: false, count: columns)
-    self.hasDecimalComma = hasDecimalComma
+  init(_ columns: [Column]) {
+    found = Array(repeating: nil, count: columns.count)
+    hasDecimalComma = columns.first?.hasDecimalComma ?? false
   }
 
-  /// Removes the candidates that do not match a cell of a column.
-  mutating func observe(_ cell: UnsafeRawBufferPointer, column: Int) {
-    if cell.isEmpty { return }
-    hasValue[column] = true
-    if candidates[column].isEmpty { return }
-    candidates[column].removeAll {
-      TextValue.value(in: cell, as: $0, hasDecimalComma: hasDecimalComma) == nil
+  /// The columns whose type more cells can change.
+  var undecided: [Int] { found.indices.filter { found[$0] != .text } }
+
+  /// Widens the type of a column to one that all these cells have.
+  mutating func observe(_ cells: ColumnBatch, column: Int) {
+    var row = 0
+    while found[column] != .text {
+      if let type = found[column] {
+        guard
+          let misfit = cells.firstMisfit(of: type, from: row, hasDecimalComma: hasDecimalComma)
+        else { return }
+        row = misfit
+        found[column] = type == .integer && fits(cells, row, .real) ? .real : .text
+      } else {
+        guard let first = cells.firstText(from: row) else { return }
+        row = first
+        found[column] =
+          [.integer, .real, .boolean, .date].first { fits(cells, row, $0) } ?? .text
+      }
+    }
+  }
+
+  private func fits(_ cells: ColumnBatch, _ row: Int, _ type: ColumnType) -> Bool {
+    cells[row..<row + 1].firstMisfit(of: type, hasDecimalComma: hasDecimalComma) == nil
+  }
+
+  /// Widens the types to those that the cells of another observation also have.
+  mutating func merge(_ other: CellTypes) {
+    for (column, type) in other.found.enumerated() {
+      switch (found[column], type) {
+      case (_, nil): break
+      case (nil, _): found[column] = type
+      case (.integer, .real), (.real, .integer): found[column] = .real
+      case (let own, _): if own != type { found[column] = .text }
+      }
     }
   }
 
   /// The type that matches all cells of each column; nil for text.
-  var types: [ColumnType?] {
-    candidates.indices.map { hasValue[$0] ? candidates[$0].first : nil }
-  }
+  var types: [ColumnType?] { found.map { $0 == .text ? nil : $0 } }
 }

@@ -10,7 +10,7 @@ final class DelimitedText: RecordText {
   let decoded: DecodedText
   /// The text without comments; nil if there are no comments to remove.
   private let uncommented: UncommentedBytes?
-  private let infersTypes: Bool
+  private let hasTypes: Bool
   /// The offset of the first record or comment, after a byte order mark and skipped lines.
   let contentStart: Int
   let rules: RecordRules
@@ -37,7 +37,7 @@ final class DelimitedText: RecordText {
 
   init(_ file: any ByteSource, _ options: Options, cancel: CancelFlag) throws(TableError) {
     self.file = file
-    infersTypes = options.infersTypes
+    hasTypes = options.types != .text
     decoded = try DecodedText(file, encoding: options.encoding)
     var sniffer = try Sniffer(decoded.bytes, from: decoded.start, options)
     var rules = RecordRules(
@@ -126,9 +126,9 @@ final class DelimitedText: RecordText {
     reader = RecordReader(text, index, rules: rules)
   }
 
-  /// Types are inferred from all cells, and comments and conversions shift offsets. Such a text is read again.
+  /// Types are inferred from cells, and comments and conversions shift offsets. Such a text is read again.
   var isExtensible: Bool {
-    decoded.isAsStored && uncommented == nil && !infersTypes
+    decoded.isAsStored && uncommented == nil && !hasTypes
   }
 
   /// Whether the same bytes with more at their end have the same rules and columns. `count` is the number of bytes that

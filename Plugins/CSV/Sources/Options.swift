@@ -3,6 +3,16 @@ import TabellaFiles
 
 /// The parsed options of the provider.
 struct Options {
+  /// How the types of columns are determined.
+  enum Types: String, CaseIterable {
+    /// All cells are text.
+    case text
+    /// From all cells.
+    case infer
+    /// From the first cells. A later cell of another type is an error.
+    case sample
+  }
+
   var hasHeader = true
   /// Nil means automatic detection.
   var delimiter: UInt8?
@@ -18,7 +28,7 @@ struct Options {
   /// The minimum number of columns, or names of columns. Names that the header lacks follow its own.
   var columns = 0
   var names: [String] = []
-  var infersTypes = false
+  var types = Types.text
   /// The byte at the start of a comment line.
   var comment: UInt8?
   /// Whether numbers have a decimal comma.
@@ -54,8 +64,10 @@ struct Options {
         summary: "the minimum columns: a number, or names; an edit adds missing names to the header"
       ),
       OptionDeclaration(
-        "types", default: "text", choices: ["text", "infer"],
-        summary: "infer chooses a type per column, and reads the whole file first"),
+        "types", default: Types.text.rawValue, choices: Types.allCases.map(\.rawValue),
+        summary:
+          "infer chooses a type per column, and reads the whole file first; sample reads 1 MiB, and a later cell that does not fit is an error"
+      ),
       OptionDeclaration(
         "comment", default: "none",
         summary: "the first character of comment lines, or none"),
@@ -94,7 +106,7 @@ struct Options {
       case "comment": comment = value == "none" ? nil : try Options.character(name, value)
       case "decimal": hasDecimalComma = value == ","
       case "escapes": hasEscapes = OptionDeclaration.boolean(value) ?? false
-      case "types": infersTypes = value == "infer"
+      case "types": types = Types(rawValue: value) ?? .text
       default: _ = try save.take(name, value)
       }
     }

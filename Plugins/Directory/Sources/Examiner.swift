@@ -33,7 +33,7 @@ struct Examiner {
     _ entries: [Int], where isWanted: (EntryKind) -> Bool = { _ in true }
   ) throws(Failure) -> [Examined] {
     var results = [Examined](repeating: Examined(), count: entries.count)
-    let threads = min(coreCount, max(1, entries.count / Examiner.share))
+    let threads = min(Cores.count, max(1, entries.count / Examiner.share))
     results.withUnsafeMutableBufferPointer { results in
       nonisolated(unsafe) let results = results
       inParallel(threads) { thread in

@@ -115,7 +115,7 @@ final class TreeCounter {
     waiting = entries.enumerated().reversed().map { tree, entry in
       Task(tree: tree, base: base, path: listing.path(of: entry), root: entry)
     }
-    inParallel(coreCount) { _ in work() }
+    inParallel(Cores.count) { _ in work() }
     // A base refers to its counter.
     waiting = []
     if let failure { throw failure }
@@ -233,7 +233,7 @@ final class TreeCounter {
   private func share(_ names: [CChar], _ base: Base, _ tree: Int) -> Bool {
     lock.lock()
     defer { lock.unlock() }
-    guard running + waiting.count < coreCount else { return false }
+    guard running + waiting.count < Cores.count else { return false }
     waiting.append(Task(tree: tree, base: base, names: names))
     lock.wakeAll()
     return true

@@ -4,7 +4,7 @@ import TabellaSDK
 
 /// The lines of a text, in one section or divided into several.
 final class TextSource: ProviderSource, TableSections, TableGathering, TableIdentity,
-  TableSupplementary, TableDiagnostics, LiveRecords
+  TableSupplementary, TableDiagnostics, LiveRecords, RowSearching
 {
   /// The number of bytes of lines after which a batch ends early.
   private static let batchSize = 1 << 20
@@ -188,6 +188,41 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       if request.first > count { throw .noRow(request.first, inSection: 0, of: count) }
     }
     return batch
+  }
+
+  /// Only a text with one section is searched. Sections are found in their lines, so all lines are read anyway.
+  var canSearch: Bool { sectioning == .none }
+
+  /// Returns the lines that may contain all terms.
+  func rows(_ request: RowRequest, containing terms: [SearchTerm]) throws(TableError) -> FoundRows {
+    guard canSearch, let finder = RecordFinder(terms, reader.rules) else {
+      return FoundRows(try rows(request), from: request.first)
+    }
+    try check(request)
+    guard request.section == 0 else { throw .noSection(request.section) }
+    cancel.begin()
+    let builder = BatchBuilder(for: request, of: columns)
+    var numbers: [Int] = []
+    var size = 0
+    let next = try reader.search(from: request.first, finder, cancel) {
+      page, run throws(TableError) in
+      if size >= TextSource.batchSize { return 0 }
+      let lines = run.prefix(request.count - numbers.count)
+      guard let last = lines.last else { return 0 }
+      let bytes = page.end(of: last) - page.start(of: lines.lowerBound)
+      // Lines beyond this size belong to the next batch.
+      if size > 0, size + bytes > Int(Int32.max) { return 0 }
+      append(page, lines, request.columns, to: builder)
+      numbers += lines
+      size += bytes + lines.count * 8
+      return lines.count
+    }
+    try file.checkUnchanged()
+    if next == request.first, next > reader.index.known {
+      throw .noRow(next, inSection: 0, of: reader.index.known)
+    }
+    if let diagnostic = decoded.diagnostic { diagnosticQueue.add("encoding", diagnostic) }
+    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
   }
 
   /// As many of `lines` as fit into a batch.

@@ -355,8 +355,9 @@ typedef struct tabella_section_index {
 #define TABELLA_IDENTITY_ID "tabella.identity/1"
 
 /* An id is 1 to 16384 printable ASCII bytes (0x21 to 0x7E), unique among the rows of a version. No
- * other row gets the same id later. There is one exception: if ids are derived from content, a row
- * with exactly the same bytes may get the same id. */
+ * other row gets the same id later. There are two exceptions. If ids are derived from content, a row
+ * with exactly the same bytes may get the same id. If ids are keys, a row that gets the key of a
+ * deleted or renamed row gets its id, also within one batch. */
 typedef struct tabella_identity {
   /* The current position of the row with this id. TABELLA_NOT_FOUND if the row is gone. [serial] */
   int32_t (*TABELLA_REQUIRED find)(void *TABELLA_NONNULL source, tabella_string id,
@@ -531,7 +532,7 @@ typedef struct tabella_edit_outcome {
   int32_t code;
   uint32_t flags;         /* TABELLA_OUTCOME_* bits; the others are zero */
   tabella_string message; /* Absent, or the reason of a failure, or a remark ("sent"). */
-  tabella_string id;      /* The row's id afterwards; absent if unknown or deleted. */
+  tabella_string id;      /* The row's id after the batch; absent if unknown or deleted. */
 } tabella_edit_outcome;
 
 /* The outcome of a batch. All content is owned through `release`, `changes` included: its own
@@ -840,6 +841,13 @@ typedef struct tabella_entry {
   tabella_provider provider;                 /* Out. */
   tabella_error error;                       /* Out, on failure. */
 } tabella_entry;
+
+#if defined(__swift__)
+/* Only Swift's importer sees this name. With `@c @implementation`, the compiler gives it to the entry,
+ * and the SDK links TABELLA_ENTRY_SYMBOL as an alias of it. Without one of these words, linking fails. */
+int32_t tabella_provider_entry(tabella_entry *TABELLA_NONNULL entry)
+    __asm__("tabella_provider_entry_needs_at_c_at_implementation");
+#endif
 
 /* The only symbol that a provider library exports. A process calls it once for each of its hosts. It
  * performs no I/O and starts no threads. It always sets provider_contract. If it does not accept the

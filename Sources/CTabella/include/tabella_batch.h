@@ -398,8 +398,7 @@ TABELLA_HELPER void tabella_batch_id(tabella_batch_builder *builder,
                                      const char *id) {
   if (builder == NULL) return;
   if (!builder->has_ids) {
-    builder->failed = 2;
-    builder->failed_column = builder->column_count;
+    builder->failed = 4;
     return;
   }
   tabella_batch_binary(builder, builder->column_count - 1, id, strlen(id));
@@ -432,17 +431,36 @@ TABELLA_HELPER int32_t tabella_batch_finish_rows(tabella_batch_builder *builder,
   if (builder->failed != 0) {
     int reason = builder->failed;
     long long index = (long long)builder->failed_column;
+    long long count = (long long)builder->column_count;
     tabella_batch_discard(builder);
-    return reason == 2
-               ? tabella_fail(error, TABELLA_INTERNAL,
-                              "a cell for column %lld of the batch does not fit its type", index)
-               : tabella_fail(error, TABELLA_CONSTRAINT, "more than 2 GiB of text in one batch");
+    if (reason == 4)
+      return tabella_fail(error, TABELLA_INTERNAL,
+                          "tabella_batch_id: the builder has no ids; create it with ids = 1 if the "
+                          "request has the flag TABELLA_ROWS_IDS, and append ids only then");
+    if (reason != 2)
+      return tabella_fail(error, TABELLA_CONSTRAINT,
+                          "a batch with more than 2 GiB of text: return fewer rows per batch");
+    if (index < 0 || index >= count)
+      return tabella_fail(error, TABELLA_INTERNAL,
+                          "a cell was appended to column %lld, but the batch has %lld columns: those "
+                          "of the request, in its order, counted from 0", index, count);
+    return tabella_fail(error, TABELLA_INTERNAL,
+                        "a cell of another type was appended to column %lld of the batch (counted "
+                        "from 0): use the function of the type that tabella_batch_new got", index);
   }
   for (i = 0; i < builder->column_count; i++) {
     if (builder->columns[i].count != rows) {
       long long has = (long long)builder->columns[i].count;
+      int is_ids = builder->has_ids && i == builder->column_count - 1;
       tabella_batch_discard(builder);
-      return tabella_fail(error, TABELLA_INTERNAL, "column %lld has %lld cells for %lld rows",
+      if (is_ids)
+        return tabella_fail(error, TABELLA_INTERNAL,
+                            "the batch has %lld ids for %lld rows: call tabella_batch_id once for "
+                            "each row, as the request has the flag TABELLA_ROWS_IDS",
+                            has, (long long)rows);
+      return tabella_fail(error, TABELLA_INTERNAL,
+                          "column %lld of the batch (counted from 0) has %lld cells for %lld rows: "
+                          "append one cell for each row, tabella_batch_missing if it is missing",
                           (long long)i, has, (long long)rows);
     }
   }

@@ -34,11 +34,14 @@ typedef struct {
     /* Line ends within quotes; only tabella_scan_separators counts them, in blocks of 64 bytes. */
     uint64_t lines;      /* since the beginning of the last block in which a record ended */
     uint64_t most_lines; /* at least as many as in any one record */
+    /* Closing quotes; only tabella_scan_skip and tabella_scan_separators examine them. */
+    uint64_t closed; /* 1 if the last byte is one */
+    uint64_t loose;  /* not 0 if a byte other than a separator or a CR followed one */
 } tabella_scan_state;
 
 /* The state at the start of a record. */
 static inline tabella_scan_state tabella_scan_start(void) {
-    tabella_scan_state state = {0, 1, 0, 0, 0, 0};
+    tabella_scan_state state = {0, 1, 0, 0, 0, 0, 0, 0};
     return state;
 }
 
@@ -48,6 +51,10 @@ static inline tabella_scan_state tabella_scan_start(void) {
  * The last byte must not be a CR unless the text ends there, because it could be half of a CRLF. */
 size_t tabella_scan_count(const uint8_t *_Nonnull bytes, size_t count, tabella_scan_rules rules,
                           tabella_scan_state *_Nonnull state, size_t *_Nonnull last);
+
+/* Counts in the same way, and also notes whether bytes follow a closing quote (`loose`). */
+size_t tabella_scan_skip(const uint8_t *_Nonnull bytes, size_t count, tabella_scan_rules rules,
+                         tabella_scan_state *_Nonnull state, size_t *_Nonnull last);
 
 /* The result of tabella_scan_separators. */
 typedef struct {
@@ -77,6 +84,18 @@ tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count
 /* Whether any of four bytes occurs. The four bytes need not differ. */
 int tabella_scan_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a, uint8_t b, uint8_t c,
                      uint8_t d);
+
+/* A text to search for. */
+typedef struct {
+    const uint8_t *_Nonnull text; /* if `folds`, with its ASCII letters in lower case */
+    size_t count;                 /* at least 1 */
+    size_t first, second;         /* the indices of the two bytes that are compared first, in order */
+    int folds;                    /* whether the case of ASCII letters is ignored */
+} tabella_scan_text;
+
+/* The offset of the first occurrence of a text; `count` if there is none. The time is proportional to
+ * the bytes if the two bytes that are compared first are rare together. */
+size_t tabella_scan_find(const uint8_t *_Nonnull bytes, size_t count, tabella_scan_text text);
 
 /* Whether the bytes are UTF-8. */
 int tabella_scan_is_utf8(const uint8_t *_Nonnull bytes, size_t count);

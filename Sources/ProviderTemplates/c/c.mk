@@ -14,4 +14,6 @@ test: $(LIBRARY)
 clean:
 	$(RM) $(LIBRARY)
 
-.PHONY: test clean
+distclean: clean
+
+.PHONY: test clean distclean

@@ -1,5 +1,5 @@
-//! A safe layer over the contract: a trait for sources of one section, batches of rows, errors. Only this
-//! file and `tabella.rs` contain pointers. Copy both for a provider of your own.
+//! A safe layer over the contract: a trait for sources, batches of rows, errors. Only this file and `tabella.rs`
+//! contain pointers. Copy both for a provider of your own.
 //!
 //! Every function that the host calls catches panics and reports them as errors, because a panic must
 //! not cross the contract.
@@ -16,14 +16,27 @@ use std::sync::Arc;
 pub struct Failure {
     pub code: i32,
     pub message: String,
-    pub row: Option<u64>,
+    pub path: Option<RowPath>,
+}
+
+/// The position of a row: the number of its section, and its number in the section. Both count from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowPath {
+    pub section: u64,
+    pub row: u64,
+}
+
+impl std::fmt::Display for RowPath {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(out, "{}:{}", self.section, self.row)
+    }
 }
 
 pub type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
     pub fn new(code: i32, message: impl Into<String>) -> Failure {
-        Failure { code, message: message.into(), row: None }
+        Failure { code, message: message.into(), path: None }
     }
 
     /// The failure of a system call on `what`.
@@ -36,8 +49,8 @@ impl Failure {
         Failure::new(code, format!("{}: {}", what, error))
     }
 
-    pub fn at_row(mut self, row: u64) -> Failure {
-        self.row = Some(row);
+    pub fn at(mut self, path: RowPath) -> Failure {
+        self.path = Some(path);
         self
     }
 }
@@ -49,8 +62,8 @@ fn report(failure: Failure, error: *mut tabella_error) -> i32 {
     // The caller passes a pointer to a zeroed struct.
     let error = unsafe { &mut *error };
     error.message = string(&text);
-    if let Some(row) = failure.row {
-        error.path = tabella_index_path { section: 0, row: row as i64 };
+    if let Some(path) = failure.path {
+        error.path = tabella_index_path { section: path.section as i64, row: path.row as i64 };
         error.located = TABELLA_ERROR_HAS_SECTION | TABELLA_ERROR_HAS_ROW;
     }
     error.private_data = Box::into_raw(text) as *mut c_void;
@@ -185,10 +198,22 @@ fn schema_of(columns: &[Column]) -> ArrowSchema {
 
 /// The rows that a host requests.
 pub struct Request {
+    pub section: u64,
     pub first: u64,
     pub count: u64,
     pub columns: Vec<usize>,
     pub ids: bool,
+}
+
+impl Request {
+    /// The numbers of the requested rows that exist, if the section has exactly `count` rows.
+    pub fn range(&self, count: u64) -> Outcome<std::ops::Range<u64>> {
+        if self.first > count {
+            let message = format!("there is no row {}:{}", self.section, self.first);
+            return Err(Failure::new(TABELLA_NOT_FOUND, message));
+        }
+        Ok(self.first..self.first + self.count.min(count - self.first))
+    }
 }
 
 struct Cells {
@@ -394,10 +419,36 @@ pub enum Value {
 /// An edit whose row is named by its position before the batch.
 #[derive(Clone, Debug)]
 pub enum Edit {
-    Insert { target: u64, cells: Vec<(usize, Value)> },
-    Delete { row: u64 },
-    Set { row: u64, cells: Vec<(usize, Value)> },
-    Move { row: u64, target: u64 },
+    Insert { target: RowPath, cells: Vec<(usize, Value)> },
+    Delete { row: RowPath },
+    Set { row: RowPath, cells: Vec<(usize, Value)> },
+    Move { row: RowPath, target: RowPath },
+}
+
+impl Edit {
+    /// The row before the batch; `None` for an insertion.
+    pub fn row(&self) -> Option<RowPath> {
+        match self {
+            Edit::Insert { .. } => None,
+            Edit::Delete { row } | Edit::Set { row, .. } | Edit::Move { row, .. } => Some(*row),
+        }
+    }
+
+    /// The position after the batch to which a row comes.
+    pub fn target(&self) -> Option<RowPath> {
+        match self {
+            Edit::Insert { target, .. } | Edit::Move { target, .. } => Some(*target),
+            Edit::Delete { .. } | Edit::Set { .. } => None,
+        }
+    }
+
+    /// The cells that the edit names: the numbers of their columns, and their values.
+    pub fn cells(&self) -> &[(usize, Value)] {
+        match self {
+            Edit::Insert { cells, .. } | Edit::Set { cells, .. } => cells,
+            Edit::Delete { .. } | Edit::Move { .. } => &[],
+        }
+    }
 }
 
 /// The effect of one edit: the new id of its row, and a remark for the user.
@@ -437,7 +488,7 @@ unsafe fn cells(edit: &tabella_edit, columns: usize) -> Outcome<Vec<(usize, Valu
     let mut cells: Vec<(usize, Value)> = Vec::new();
     for cell in slice(edit.cells, edit.cell_count) {
         if cell.column == TABELLA_SECTION_TITLE {
-            return Err(Failure::new(TABELLA_NOT_SUPPORTED, "sections have no titles here"));
+            return Err(Failure::new(TABELLA_NOT_SUPPORTED, "titles cannot be edited here"));
         }
         if cell.column < 0 || cell.column as usize >= columns {
             let message = format!("there is no column {}", cell.column);
@@ -452,8 +503,8 @@ unsafe fn cells(edit: &tabella_edit, columns: usize) -> Outcome<Vec<(usize, Valu
     Ok(cells)
 }
 
-/// The row of a path in the only section.
-fn row_of(path: tabella_index_path) -> Outcome<u64> {
+/// The row of a path, whose section must exist.
+fn row_of(path: tabella_index_path, source: &mut dyn Source) -> Outcome<RowPath> {
     if path.row == -1 {
         return Err(Failure::new(TABELLA_NOT_SUPPORTED, "sections cannot be edited here"));
     }
@@ -461,29 +512,36 @@ fn row_of(path: tabella_index_path) -> Outcome<u64> {
         let message = format!("{}:{} is not a position in a table", path.section, path.row);
         return Err(Failure::new(TABELLA_INVALID_ARGUMENT, message));
     }
-    section(path.section)?;
-    Ok(path.row as u64)
+    Ok(RowPath { section: section(path.section, source)?, row: path.row as u64 })
 }
 
-fn section(number: i64) -> Outcome<()> {
-    match number {
-        0 => Ok(()),
-        n if n < 0 => Err(Failure::new(TABELLA_INVALID_ARGUMENT, format!("there is no section {}", n))),
-        n => Err(Failure::new(TABELLA_NOT_FOUND, format!("there is no section {}", n))),
-    }
+/// The number of a section, which must exist.
+fn section(number: i64, source: &mut dyn Source) -> Outcome<u64> {
+    let code = match number {
+        n if n < 0 => TABELLA_INVALID_ARGUMENT,
+        n if n as u64 >= sections_of(source)? => TABELLA_NOT_FOUND,
+        n => return Ok(n as u64),
+    };
+    Err(Failure::new(code, format!("there is no section {}", number)))
+}
+
+fn sections_of(source: &mut dyn Source) -> Outcome<u64> {
+    Ok(source.section_count()?.unwrap_or(1))
 }
 
 unsafe fn edit(raw: &tabella_edit, source: &mut dyn Source) -> Outcome<Edit> {
     let columns = source.columns().len();
-    let mut row = || match raw.id.bytes.is_null() {
-        true => row_of(raw.from),
+    let row = |source: &mut dyn Source| match raw.id.bytes.is_null() {
+        true => row_of(raw.from, source),
         false => source.find(bytes(raw.id)),
     };
     Ok(match raw.kind {
-        TABELLA_EDIT_INSERT => Edit::Insert { target: row_of(raw.target)?, cells: cells(raw, columns)? },
-        TABELLA_EDIT_DELETE => Edit::Delete { row: row()? },
-        TABELLA_EDIT_SET => Edit::Set { row: row()?, cells: cells(raw, columns)? },
-        TABELLA_EDIT_MOVE => Edit::Move { row: row()?, target: row_of(raw.target)? },
+        TABELLA_EDIT_INSERT => {
+            Edit::Insert { target: row_of(raw.target, source)?, cells: cells(raw, columns)? }
+        }
+        TABELLA_EDIT_DELETE => Edit::Delete { row: row(source)? },
+        TABELLA_EDIT_SET => Edit::Set { row: row(source)?, cells: cells(raw, columns)? },
+        TABELLA_EDIT_MOVE => Edit::Move { row: row(source)?, target: row_of(raw.target, source)? },
         kind => {
             let message = format!("an edit has the unknown kind {}", kind);
             return Err(Failure::new(TABELLA_INVALID_ARGUMENT, message));
@@ -547,33 +605,55 @@ impl Cancellation {
     }
 }
 
-/// A source of one section, whose rows have ids and can be edited and moved. The layer has checked
-/// columns, numbers and sections of all requests.
+/// A source whose rows have ids. The layer has checked columns, numbers and sections of all requests. The functions
+/// that have a body are optional.
 pub trait Source {
     fn columns(&self) -> &[Column];
     fn version(&mut self) -> Outcome<String>;
-    /// The number of rows, and whether it is exact. A number that is not exact is at least `at_least`.
-    fn row_count(&mut self, at_least: u64) -> Outcome<(u64, bool)>;
-    /// Appends at least one row, unless `first` is the end.
+
+    /// The number of sections. `None`: the source has one section without a title, and not the ability for sections.
+    fn section_count(&mut self) -> Outcome<Option<u64>> {
+        Ok(None)
+    }
+    /// The title of a section, if it has one.
+    fn title(&mut self, _section: u64) -> Outcome<Option<String>> {
+        Ok(None)
+    }
+
+    /// The number of rows of a section, and whether it is exact. A number that is not exact is at least `at_least`.
+    fn row_count(&mut self, section: u64, at_least: u64) -> Outcome<(u64, bool)>;
+    /// Appends at least one row, unless `first` is the end of the section. If `first` lies beyond the end, fails with
+    /// `TABELLA_NOT_FOUND`.
     fn rows(&mut self, request: &Request, batch: &mut Batch) -> Outcome<()>;
-    /// The row with this id.
-    fn find(&mut self, id: &[u8]) -> Outcome<u64>;
+    /// The row with this id. Fails with `TABELLA_NOT_FOUND`.
+    fn find(&mut self, id: &[u8]) -> Outcome<RowPath>;
+
     /// The next remark about the data.
-    fn remark(&mut self) -> Option<String>;
-    /// Whether the source has `commit` and `undo` at all.
-    fn is_editable(&self) -> bool;
+    fn remark(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Whether the source has `commit` and `undo`, and rows can be moved.
+    fn is_editable(&self) -> bool {
+        false
+    }
     /// Makes all edits or none. The layer has compared the version.
-    fn commit(&mut self, edits: &[Edit], dry_run: bool) -> Outcome<Commit>;
+    fn commit(&mut self, _edits: &[Edit], _dry_run: bool) -> Outcome<Commit> {
+        Err(Failure::new(TABELLA_READ_ONLY, "cannot be edited"))
+    }
     /// Undoes the batch of a receipt. The result has one effect.
-    fn undo(&mut self, receipt: &[u8], dry_run: bool) -> Outcome<Commit>;
+    fn undo(&mut self, _receipt: &[u8], _dry_run: bool) -> Outcome<Commit> {
+        Err(Failure::new(TABELLA_READ_ONLY, "cannot be edited"))
+    }
 }
 
 /// An open source. The host has its address.
 struct Open {
     source: Box<dyn Source>,
     cancellation: Cancellation,
-    /// The string that the host borrows.
+    /// The strings that the host borrows.
     version: String,
+    title: Vec<u8>,
     remark: Vec<u8>,
 }
 
@@ -622,18 +702,55 @@ unsafe extern "C" fn row_count(
     error: *mut tabella_error,
 ) -> i32 {
     guarded(error, || {
-        section(number)?;
+        let source = called(open);
+        let section = section(number, source)?;
         if at_least < 0 {
             return Err(Failure::new(TABELLA_INVALID_ARGUMENT, "a negative number of rows"));
         }
-        let (value, exact) = called(open).row_count(at_least as u64)?;
+        let (value, exact) = source.row_count(section, at_least as u64)?;
         *out = tabella_count { value: value as i64, exact: exact as i32, reserved: 0 };
         Ok(())
     })
 }
 
-unsafe fn request(raw: &tabella_row_request, columns: usize) -> Outcome<Request> {
-    section(raw.section)?;
+unsafe extern "C" fn section_count(
+    open: *mut c_void,
+    _at_least: i64,
+    out: *mut tabella_count,
+    error: *mut tabella_error,
+) -> i32 {
+    guarded(error, || {
+        let value = sections_of(called(open))? as i64;
+        *out = tabella_count { value, exact: 1, reserved: 0 };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn title(
+    open: *mut c_void,
+    number: i64,
+    which: i32,
+    out: *mut tabella_string,
+    error: *mut tabella_error,
+) -> i32 {
+    guarded(error, || {
+        let source = called(open);
+        let section = section(number, source)?;
+        if which != TABELLA_TITLE_HEADER {
+            return Ok(());
+        }
+        if let Some(title) = source.title(section)? {
+            let kept = &mut *std::ptr::addr_of_mut!((*(open as *mut Open)).title);
+            *kept = title.into_bytes();
+            *out = string(kept);
+        }
+        Ok(())
+    })
+}
+
+unsafe fn request(raw: &tabella_row_request, source: &mut dyn Source) -> Outcome<Request> {
+    let section = section(raw.section, source)?;
+    let columns = source.columns().len();
     if raw.first < 0 || raw.count < 1 {
         let message = format!("{} rows from row {} make no sense", raw.count, raw.first);
         return Err(Failure::new(TABELLA_INVALID_ARGUMENT, message));
@@ -644,6 +761,7 @@ unsafe fn request(raw: &tabella_row_request, columns: usize) -> Outcome<Request>
         return Err(Failure::new(TABELLA_INVALID_ARGUMENT, message));
     }
     Ok(Request {
+        section,
         first: raw.first as u64,
         count: raw.count as u64,
         columns: numbers.iter().map(|&c| c as usize).collect(),
@@ -659,7 +777,7 @@ unsafe extern "C" fn rows(
 ) -> i32 {
     guarded(error, || {
         let source = called(open);
-        let request = request(&*raw, source.columns().len())?;
+        let request = request(&*raw, source)?;
         let mut batch = Batch::new(&request, source.columns());
         source.rows(&request, &mut batch)?;
         let flags = if batch.is_utf8 { TABELLA_BATCH_UTF8 } else { 0 };
@@ -675,8 +793,8 @@ unsafe extern "C" fn find(
     error: *mut tabella_error,
 ) -> i32 {
     guarded(error, || {
-        let row = called(open).find(bytes(id))?;
-        *out = tabella_index_path { section: 0, row: row as i64 };
+        let path = called(open).find(bytes(id))?;
+        *out = tabella_index_path { section: path.section as i64, row: path.row as i64 };
         Ok(())
     })
 }
@@ -705,11 +823,13 @@ unsafe fn fill(
 ) -> i32 {
     guarded(error, || {
         let (number, first, count) = range;
-        section(number)?;
+        let source = called(open);
+        let section = section(number, source)?;
         let end = first.checked_add(count).filter(|_| first >= 0 && count >= 0);
         let end = end.ok_or_else(|| Failure::new(TABELLA_INVALID_ARGUMENT, "a senseless range"))?;
-        if called(open).row_count(end as u64)?.0 < end as u64 {
-            return Err(Failure::new(TABELLA_NOT_FOUND, format!("there is no row {}", end - 1)));
+        if source.row_count(section, end as u64)?.0 < end as u64 {
+            let message = format!("there is no row {}:{}", section, end - 1);
+            return Err(Failure::new(TABELLA_NOT_FOUND, message));
         }
         if count > 0 {
             std::ptr::write_bytes(out, bits, count as usize);
@@ -779,6 +899,7 @@ unsafe extern "C" fn undo(
     })
 }
 
+static SECTIONS: tabella_sections = tabella_sections { count: Some(section_count), title: Some(title) };
 static IDENTITY: tabella_identity = tabella_identity { find: Some(find) };
 static DIAGNOSTICS: tabella_diagnostics = tabella_diagnostics { next: Some(next) };
 static EDITING: tabella_editing =
@@ -797,8 +918,13 @@ static SOURCE: tabella_source_table = tabella_source_table {
 };
 
 unsafe extern "C" fn ability(open: *mut c_void, id: tabella_string) -> *const c_void {
-    let edits = catch_unwind(AssertUnwindSafe(|| called(open).is_editable())).unwrap_or(false);
+    let has = |ask: &dyn Fn(&mut dyn Source) -> bool| {
+        catch_unwind(AssertUnwindSafe(|| ask(called(open)))).unwrap_or(false)
+    };
+    let edits = has(&|source| source.is_editable());
+    let sections = has(&|source| !matches!(source.section_count(), Ok(None)));
     match bytes(id) {
+        id if id == TABELLA_SECTIONS_ID && sections => &SECTIONS as *const _ as *const c_void,
         id if id == TABELLA_IDENTITY_ID => &IDENTITY as *const _ as *const c_void,
         id if id == TABELLA_DIAGNOSTICS_ID => &DIAGNOSTICS as *const _ as *const c_void,
         id if id == TABELLA_EDITING_ID && edits => &EDITING as *const _ as *const c_void,
@@ -840,7 +966,8 @@ unsafe extern "C" fn open(
         let opener: Opener = std::mem::transmute(provider);
         let cancellation = Cancellation::default();
         let source = opener(&location, cancellation.clone())?;
-        let open = Open { source, cancellation, version: String::new(), remark: Vec::new() };
+        let open =
+            Open { source, cancellation, version: String::new(), title: Vec::new(), remark: Vec::new() };
         (*out).table = &SOURCE;
         (*out).source = Box::into_raw(Box::new(open)) as *mut c_void;
         Ok(())

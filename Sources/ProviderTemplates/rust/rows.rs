@@ -1,12 +1,16 @@
 //! A provider of tables. `@NAME@:` shows the sample below; `@NAME@:FILE` and `FILE.@NAME@` show a file.
 //!
 //! A row is a line: a name, a tab, and a year. For other data, change `columns`, `parse` and `append`.
-//! provider.rs is the layer over the contract; its trait `Source` also has functions for edits.
+//! provider.rs is the layer over the contract; its trait `Source` also has functions for sections and edits.
+//! ids.rs makes ids and versions. The guide writing-a-provider-rust.md leads to both.
+#[allow(dead_code)]
+mod ids;
 #[allow(dead_code)]
 mod provider;
 mod tabella;
 
-use provider::{Batch, Column, Commit, Edit, Failure, Location, Outcome, Request, Source};
+use ids::{digest, Ids};
+use provider::{Batch, Column, Failure, Location, Outcome, Request, RowPath, Source};
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -25,17 +29,12 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// A table: its text, and the ranges of its lines.
+/// A table: its text, the ranges of its lines, and their ids.
 struct Lines {
     columns: Vec<Column>,
     text: Vec<u8>,
     rows: Vec<Range<usize>>,
-}
-
-/// A digest of some bytes (FNV-1a). It names content, and protects nothing.
-fn digest(bytes: &[u8]) -> u64 {
-    let start = 14695981039346656037;
-    bytes.iter().fold(start, |hash, byte| (hash ^ *byte as u64).wrapping_mul(1099511628211))
+    ids: Ids,
 }
 
 /// Divides a text into rows.
@@ -49,7 +48,9 @@ fn parse(text: Vec<u8>) -> Lines {
         rows.push(first..end - cut);
         first = end + 1;
     }
-    Lines { columns: columns(), text, rows }
+    // The id of a row is a digest of its line. If lines have a key, use a digest of the key.
+    let digests = rows.iter().map(|row| digest(&[&text[row.clone()]])).collect();
+    Lines { columns: columns(), ids: Ids::new(vec![digests]), text, rows }
 }
 
 /// Reads a file whose path is a location: bytes, and not always UTF-8.
@@ -76,11 +77,6 @@ impl Lines {
         &self.text[self.rows[row].clone()]
     }
 
-    /// The id of a row: its number, and a digest of its line. It never names another line.
-    fn id(&self, row: usize) -> String {
-        format!("{}.{:x}", row, digest(self.line(row)))
-    }
-
     /// Appends a cell. `at` is the number of the column in the batch. A year that is no number is missing.
     fn append(&self, row: usize, column: usize, at: usize, batch: &mut Batch) {
         let part = self.line(row).splitn(2, |&byte| byte == b'\t').nth(column);
@@ -99,51 +95,25 @@ impl Source for Lines {
     }
 
     fn version(&mut self) -> Outcome<String> {
-        Ok(format!("{:x}", digest(&self.text)))
+        Ok(digest(&[&self.text]))
     }
 
-    fn row_count(&mut self, _at_least: u64) -> Outcome<(u64, bool)> {
+    fn row_count(&mut self, _section: u64, _at_least: u64) -> Outcome<(u64, bool)> {
         Ok((self.rows.len() as u64, true))
     }
 
     fn rows(&mut self, request: &Request, batch: &mut Batch) -> Outcome<()> {
-        let count = self.rows.len() as u64;
-        if request.first > count {
-            let message = format!("there is no row {}; there are {}", request.first, count);
-            return Err(Failure::new(TABELLA_NOT_FOUND, message));
-        }
-        let end = request.first + request.count.min(count - request.first);
-        for row in request.first as usize..end as usize {
+        for row in request.range(self.rows.len() as u64)? {
             for (at, &column) in request.columns.iter().enumerate() {
-                self.append(row, column, at, batch);
+                self.append(row as usize, column, at, batch);
             }
-            batch.end_row(|| self.id(row));
+            batch.end_row(|| self.ids.id(RowPath { section: request.section, row }));
         }
         Ok(())
     }
 
-    fn find(&mut self, id: &[u8]) -> Outcome<u64> {
-        let id = String::from_utf8_lossy(id);
-        match id.split('.').next().and_then(|number| number.parse::<usize>().ok()) {
-            Some(row) if row < self.rows.len() && self.id(row) == id => Ok(row as u64),
-            _ => Err(Failure::new(TABELLA_NOT_FOUND, "there is no row with this id")),
-        }
-    }
-
-    fn remark(&mut self) -> Option<String> {
-        None
-    }
-
-    fn is_editable(&self) -> bool {
-        false
-    }
-
-    fn commit(&mut self, _edits: &[Edit], _dry_run: bool) -> Outcome<Commit> {
-        Err(Failure::new(TABELLA_READ_ONLY, "cannot be edited"))
-    }
-
-    fn undo(&mut self, _receipt: &[u8], _dry_run: bool) -> Outcome<Commit> {
-        Err(Failure::new(TABELLA_READ_ONLY, "cannot be edited"))
+    fn find(&mut self, id: &[u8]) -> Outcome<RowPath> {
+        self.ids.find(id)
     }
 }
 

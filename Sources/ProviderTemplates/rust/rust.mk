@@ -3,7 +3,7 @@ LIBRARY = @NAME@.so
 RUSTC ?= rustc
 RUSTFLAGS ?= -O -g
 
-$(LIBRARY): rows.rs provider.rs tabella.rs
+$(LIBRARY): $(wildcard *.rs)
 	$(RUSTC) --edition 2021 --crate-type cdylib --crate-name provider $(RUSTFLAGS) -C link-arg=-Wl,-z,nodelete -o $@ rows.rs
 	chmod go-w $@
 
@@ -13,4 +13,6 @@ test: $(LIBRARY)
 clean:
 	$(RM) $(LIBRARY)
 
-.PHONY: test clean
+distclean: clean
+
+.PHONY: test clean distclean

@@ -9,7 +9,11 @@ $(LIBRARY): Package.swift $(wildcard Sources/*.swift)
 test: $(LIBRARY)
 	./test
 
+# Removes what was built of this provider, but not the SDK. `make distclean` also removes the SDK.
 clean:
-	$(RM) -r $(LIBRARY) .build
+	$(RM) -r $(LIBRARY) .build/release/lib@MODULE@.so .build/release/@MODULE@.build
 
-.PHONY: test clean
+distclean: clean
+	$(RM) -r .build
+
+.PHONY: test clean distclean

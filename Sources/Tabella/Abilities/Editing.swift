@@ -160,7 +160,7 @@ public struct EditResult: Hashable, Sendable {
     public var code: TableError.Code?
     /// The reason in words, or a note about an edit that was applied.
     public var message: String?
-    /// The row's id after the edit, if it has one.
+    /// The row's id after the batch, if it has one.
     public var id: String?
     /// Whether the edit had an effect that the receipt cannot undo, for example a permanent deletion or a signal
     /// that was sent. It can also be set beside a code. For a dry run, whether the edit would have such an effect.

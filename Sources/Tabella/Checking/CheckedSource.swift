@@ -9,17 +9,21 @@ package final class CheckedSource: CompleteSource {
   let base: any TableDataSource
   let provider: String
   let judgement: EditJudgement
+  /// The part of the source that searches; its answers are checked, too.
+  let searcher: (any RowSearching)?
   package private(set) var columns: [Column]
   package let abilities: AbilitySet
   package let hasVolatileOrder: Bool
 
   /// Wraps a source of a provider. Throws ``TableError`` with `.misbehaved` if its columns are invalid.
   package init(
-    _ base: any TableDataSource, provider: String, edits judgement: EditJudgement = .judged
+    _ base: any TableDataSource, provider: String, edits judgement: EditJudgement = .judged,
+    searcher: (any RowSearching)? = nil
   ) throws(TableError) {
     self.base = base
     self.provider = provider
     self.judgement = judgement
+    self.searcher = searcher
     abilities = AbilitySet(of: base)
     hasVolatileOrder = base.hasVolatileOrder
     columns = try blaming(provider, for: "schema") { () throws(TableError) in

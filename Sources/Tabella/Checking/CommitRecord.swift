@@ -65,7 +65,9 @@ struct CommitRecord {
       return .done
     }
     // A different version means that someone changed the data, so the result is uncertain.
-    if findings.allSatisfy({ $0 == .nothingDone }), isVolatile { return .nothingDone }
+    if findings.allSatisfy({ $0 == .nothingDone }), isVolatile, !batch.canPassIDs {
+      return .nothingDone
+    }
     return .unknown
   }
 
@@ -105,11 +107,11 @@ struct CommitRecord {
       else { return .unknown }
       return title == edit.title ? .done : .unknown
     case .set(_, let cells):
-      // If ids are made from content, the row has another id now. A row of a volatile table has no fixed position.
-      guard let path = now ?? (isVolatile ? nil : before.flatMap { plan?.path(of: $0) }) else {
-        return .unknown
-      }
-      return reads(source, path, cells) ? .done : .nothingDone
+      // The row can have another id now, and another row its id. A row of a volatile table has no fixed position.
+      let planned = isVolatile ? nil : before.flatMap { plan?.path(of: $0) }
+      let paths = [now, planned].compactMap { $0 }
+      guard !paths.isEmpty else { return .unknown }
+      return paths.contains { reads(source, $0, cells) } ? .done : .nothingDone
     case .delete:
       guard id != nil, source.identity != nil else { return .unknown }
       // The deleted object can exist for another moment, or can exist again under the same name.
@@ -130,6 +132,14 @@ struct CommitRecord {
       rows.rowCount == 1
     else { return false }
     return zip(rows.row(0), columns).allSatisfy { $0 == cells[$1] }
+  }
+}
+
+extension EditBatch {
+  /// Whether an id of an edited row can belong to another row after the batch: one that is inserted, set or moved.
+  fileprivate var canPassIDs: Bool {
+    edits.count > 1
+      && edits.contains { if case .delete = $0 { false } else { true } }
   }
 }
 

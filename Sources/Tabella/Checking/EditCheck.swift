@@ -20,12 +20,7 @@ struct EditCheck {
     self.source = source
     columnsBefore = source.columns
     version = knownVersion(of: source)
-    var needs: [Int: Int] = [:]
-    if let sections = try? source.numberOfSections(knowing: 0), sections.isExact,
-      sections.value <= EditCheck.fewSections
-    {
-      for section in 0..<sections.value { needs[section] = 0 }
-    }
+    var needs = needsOfAll(EditCheck.fewSections, in: source)
     for edit in edits {
       switch edit {
       case .set(.path(let path), _), .delete(.path(let path)), .move(.path(let path), _):
@@ -81,8 +76,9 @@ struct EditCheck {
   /// Verifies the cells of the edited rows.
   ///
   /// Throws ``TableError`` with `.misbehaved` if a set or inserted row has other cells, or if a row that was
-  /// deleted by id still exists. Outcomes with a message are not verified. If there are many edits, only about a
-  /// thousand of them are verified, evenly distributed, because the caller has no receipt until the check ends.
+  /// deleted by id still exists. A row that an id names now can be another one (``PassedIDs``). Outcomes with a message
+  /// are not verified. If there are many edits, only about a thousand of them are verified, evenly distributed, because
+  /// the caller has no receipt until the check ends.
   func checkRows(
     _ result: EditResult, of batch: EditBatch, _ plan: BatchPlan?
   ) throws(TableError) {
@@ -90,6 +86,8 @@ struct EditCheck {
       (result.changes.changes ?? []).compactMap { change in
         if case .insert(let path) = change { path } else { nil }
       })
+    lazy var passed = PassedIDs(source, result, of: batch, plan, comparing: sameColumns)
+    lazy var isSmaller = hasFewerRows(after: result, of: batch)
     var expected: [IndexPath: ExpectedRow] = [:]
     let step = max(1, batch.edits.count / EditCheck.mostRows)
     for number in stride(from: 0, to: batch.edits.count, by: step) {
@@ -103,6 +101,11 @@ struct EditCheck {
       switch edit {
       case .set(let reference, let cells):
         guard let path = place(of: reference, outcome, plan) else { continue }
+        if outcome.id == nil, isJudged, let id = reference.id, batch.edits.count > 1,
+          !isSet(path, to: cells), passed.canHavePassed(id, fromEdit: number, to: path)
+        {
+          continue
+        }
         expected[path, default: ExpectedRow(what: "row \(reference.text) was set")]
           .expect(cells, isJudged)
       case .insert(let path, let cells) where inserted.contains(path) && !path.isSection:
@@ -113,7 +116,11 @@ struct EditCheck {
           default: ExpectedRow(what: "row \(path) was inserted")
         ]
         .expect(cells, isJudged)
-      case .delete(.id(let id)) where isJudged: try checkGone(id, inserts: inserted.count)
+      case .delete(.id(let id)) where isJudged:
+        guard let path = try? source.identity?.indexPath(forID: id), !isSmaller,
+          !passed.canHavePassed(id, fromEdit: number, to: path)
+        else { continue }
+        throw lie("row id:\(id) was deleted, but it still exists")
       case .delete(.path(let path)) where isJudged:
         if let place = plan?.path(of: path) {
           throw lie("row \(path) was deleted, but according to the changes it is at \(place)")
@@ -164,12 +171,19 @@ struct EditCheck {
     return try? source.identity?.indexPath(forID: id)
   }
 
+  /// The columns that are as before. A column that has changed can show the same value in another form.
+  private var sameColumns: Set<Int> {
+    Set(
+      zip(source.columns, columnsBefore).enumerated().compactMap { $1.0 == $1.1 ? $0 : nil })
+  }
+
+  /// Whether the row at a path has these cells.
+  private func isSet(_ path: IndexPath, to cells: [Int: Cell]) -> Bool {
+    (try? check(ExpectedRow(what: "", cells: cells), at: path)) != nil
+  }
+
   private func check(_ row: ExpectedRow, at path: IndexPath) throws(TableError) {
-    // If a column has changed, it can show the same value in another form.
-    let columns = row.cells.keys.filter {
-      source.columns.indices.contains($0) && columnsBefore.indices.contains($0)
-        && source.columns[$0] == columnsBefore[$0]
-    }.sorted()
+    let columns = row.cells.keys.filter(sameColumns.contains).sorted()
     guard !columns.isEmpty else { return }
     let batch: Batch
     do throws(TableError) {
@@ -183,26 +197,30 @@ struct EditCheck {
     }
     guard batch.rowCount > 0 else { throw lie("\(row.what), but there is no row \(path)") }
     for (cell, column) in zip(batch.row(0), columns) {
-      guard let wanted = row.cells[column], !isSame(cell, wanted) else { continue }
+      guard let wanted = row.cells[column], !cell.isSame(wanted) else { continue }
       throw lie(
         "\(row.what), but its \(source.columns[column].name) is \(text(cell)), not "
           + text(wanted))
     }
   }
 
-  /// Throws if the row with this id still exists.
+  /// Whether the table has fewer rows than the insertions of a batch explain.
   ///
-  /// If ids are made from content, the id can now belong to an equal row. Then the number of rows has decreased. If
-  /// the number is unknown, at least the version must have changed.
-  private func checkGone(_ id: String, inserts: Int) throws(TableError) {
-    guard let path = try? source.identity?.indexPath(forID: id) else { return }
-    let now = try? source.numberOfRows(inSection: path.section, knowing: 0)
-    if case .exact(let old)? = counts.rows[path.section], case .exact(let new)? = now {
-      if new < old + inserts { return }
-    } else if let version, let later = knownVersion(of: source), later != version {
-      return
+  /// If ids are made from content, the id of a deleted row can now belong to an equal row. If the number of rows is
+  /// unknown, the new version must suffice.
+  private func hasFewerRows(after result: EditResult, of batch: EditBatch) -> Bool {
+    guard let old = counts.exactTotal,
+      let new =
+        (try? KnownCounts(
+          of: source, knowing: needsOfAll(EditCheck.fewSections, in: source)))?.exactTotal
+    else {
+      guard let version, let later = knownVersion(of: source) else { return false }
+      return later != version
     }
-    throw lie("row id:\(id) was deleted, but it still exists")
+    let insertions = zip(batch.edits, result.outcomes).count { edit, outcome in
+      if case .insert = edit { outcome.code == nil && !edit.isOfSection } else { false }
+    }
+    return new < old + insertions
   }
 
   // Texts.
@@ -218,13 +236,6 @@ struct EditCheck {
     let text = "\(cell)"
     return "\"\(text.prefix(60))\(text.count > 60 ? "…" : "")\""
   }
-
-  private func isSame(_ left: Cell, _ right: Cell) -> Bool {
-    if case .real(let left) = left, case .real(let right) = right, left.isNaN, right.isNaN {
-      return true
-    }
-    return left == right
-  }
 }
 
 /// The cells that an edited row must have.
@@ -238,6 +249,24 @@ private struct ExpectedRow {
       // An assignment of nil would store a missing cell.
       if isJudged { self.cells[column] = cell } else { self.cells.removeValue(forKey: column) }
     }
+  }
+}
+
+/// The needs for the counts that a source knows of all its sections; empty if there are more than `most`.
+private func needsOfAll(_ most: Int, in source: any TableDataSource) -> [Int: Int] {
+  guard let sections = try? source.numberOfSections(knowing: 0), sections.isExact,
+    sections.value <= most
+  else { return [:] }
+  return Dictionary(uniqueKeysWithValues: (0..<sections.value).map { ($0, 0) })
+}
+
+extension KnownCounts {
+  /// The number of all rows; nil unless all counts are exact.
+  fileprivate var exactTotal: Int? {
+    guard sections.isExact, rows.count == sections.value, rows.values.allSatisfy(\.isExact) else {
+      return nil
+    }
+    return rows.values.reduce(0) { $0 + $1.value }
   }
 }
 

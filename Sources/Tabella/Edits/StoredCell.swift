@@ -34,9 +34,7 @@ extension Column {
     case .integer, .boolean, .date: stored = Array(value.description.utf8)
     }
     guard let reads, !stored.isEmpty else { return .text(stored) }
-    let isValue = stored.withUnsafeBytes {
-      TextValue.value(in: $0, as: reads, hasDecimalComma: hasDecimalComma) != nil
-    }
+    let isValue = stored.withUnsafeBytes { self.value(of: $0, as: reads) != nil }
     return isValue ? .text(stored) : nil
   }
 }

@@ -111,7 +111,11 @@ extension Timestamp: CellValue {
     guard !cells.isMissing(row) else { return nil }
     return switch cells.type {
     case .date: Timestamp(nanoseconds: cells.integer(row))
-    case .text: cells.withBytes(at: row) { Timestamp(rfc3339: $0) }
+    case .text:
+      // A column that reads as dates can have times without a zone.
+      cells.withBytes(at: row) {
+        column.reads == .date ? Timestamp(clock: $0) : Timestamp(rfc3339: $0)
+      }
     case .integer, .real, .boolean, .binary: nil
     }
   }

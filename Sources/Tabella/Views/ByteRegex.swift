@@ -15,11 +15,14 @@ public struct ByteRegex {
   /// Finds a pattern without special characters.
   private var literal: TextFinder?
   private var machine: RegexMachine?
+  /// Terms that every matching text contains, as far as they are known.
+  let requiredTexts: [SearchTerm]
 
   /// Throws ``TableError`` with `.invalidArgument` that names the fault in the pattern and its position.
   public init(_ pattern: [UInt8]) throws(TableError) {
     var parser = RegexParser(pattern)
     let tree = try parser.parse()
+    requiredTexts = tree.requiredTexts(ignoringCase: parser.ignoresCase)
     if let literal = tree.literal(ignoringCase: parser.ignoresCase) {
       self.literal = TextFinder(literal, isFolding: parser.ignoresCase)
     } else {
@@ -31,6 +34,7 @@ public struct ByteRegex {
   init(_ pattern: [UInt8], stateLimit: Int) throws(TableError) {
     var parser = RegexParser(pattern)
     machine = RegexMachine(try RegexProgram(try parser.parse()), stateLimit: stateLimit)
+    requiredTexts = []
   }
 
   /// Whether the pattern matches anywhere in a text.

@@ -13,9 +13,26 @@ public final class FilteredSource: MappedSource {
   /// The rows that were read last. They can have more columns than the conditions need.
   private struct Window {
     var section: Int
-    var first: Int
+    var rows: Rows
     var columns: [Int]
     var batch: Batch
+
+    /// The numbers of the rows in the base.
+    enum Rows {
+      case run(Range<Int>)
+      /// In ascending order.
+      case found([Int])
+    }
+
+    /// The position of a row in the batch; nil if the batch does not contain the row.
+    func position(of row: Int) -> Int? {
+      switch rows {
+      case .run(let rows): return rows.contains(row) ? row - rows.lowerBound : nil
+      case .found(let numbers):
+        let position = numbers.partitioningIndex { $0 >= row }
+        return position < numbers.count && numbers[position] == row ? position : nil
+      }
+    }
   }
 
   private let conditions: [Condition]
@@ -25,6 +42,8 @@ public final class FilteredSource: MappedSource {
   private var filter: RowFilter?
   var known: [Int: Section] = [:]
   private var window: Window?
+  /// The part of the base that skips rows.
+  private lazy var searching = base.searching
 
   /// Creates a view. Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its
   /// column.
@@ -141,17 +160,15 @@ public final class FilteredSource: MappedSource {
     guard let window, !rows.isEmpty, window.section == request.section,
       !request.includesIDs || window.batch.ids != nil
     else { return nil }
-    let held = window.first..<window.first + window.batch.rowCount
     let columns = request.columns.compactMap { window.columns.firstIndex(of: $0) }
-    guard held.contains(passing[rows.lowerBound]), columns.count == request.columns.count else {
-      return nil
-    }
+    guard window.position(of: passing[rows.lowerBound]) != nil,
+      columns.count == request.columns.count
+    else { return nil }
     var picks: [RowSelection] = []
     picks.reserveCapacity(rows.count)
     for row in rows {
-      let row = passing[row]
-      if row >= held.upperBound { break }
-      picks.append(RowSelection(batch: 0, row: Int32(truncatingIfNeeded: row - held.lowerBound)))
+      guard let position = window.position(of: passing[row]) else { break }
+      picks.append(RowSelection(batch: 0, row: Int32(truncatingIfNeeded: position)))
     }
     let part = Batch(
       rowCount: window.batch.rowCount, columns: columns.map { window.batch.columns[$0] },
@@ -206,6 +223,9 @@ public final class FilteredSource: MappedSource {
     _ state: Section, _ section: Int, _ request: RowRequest?
   ) throws(TableError) {
     try compile()
+    if let terms = filter?.terms, !terms.isEmpty, let searching {
+      return try searchOn(searching, terms, state, section, request)
+    }
     let needed = filter?.columns ?? []
     let paysOff = state.passing.count * 8 >= state.read
     let columns =
@@ -222,7 +242,34 @@ public final class FilteredSource: MappedSource {
     state.read += batch.rowCount
     state.isComplete = batch.rowCount == 0
     if request != nil, batch.rowCount > 0 {
-      window = Window(section: section, first: first, columns: columns, batch: batch)
+      window = Window(
+        section: section, rows: .run(first..<first + batch.rowCount), columns: columns, batch: batch
+      )
+    }
+  }
+
+  /// Lets the base find the next rows of a section that may satisfy the conditions.
+  private func searchOn(
+    _ searching: any RowSearching, _ terms: [SearchTerm], _ state: Section, _ section: Int,
+    _ request: RowRequest?
+  ) throws(TableError) {
+    let needed = filter?.columns ?? []
+    // Most found rows pass, so the columns of the request are read with them.
+    let columns = needed + (request?.columns.filter { !needed.contains($0) } ?? [])
+    let first = state.read
+    let found = try searching.rows(
+      RowRequest(
+        section: section, first: first, count: MappedSource.batchSize, columns: columns,
+        includesIDs: request?.includesIDs == true), containing: terms)
+    let (batch, numbers) = (found.batch, found.numbers)
+    let tested = Batch(
+      rowCount: batch.rowCount, columns: Array(batch.columns.prefix(needed.count)),
+      isUTF8: batch.isUTF8)
+    filter?.passing(tested) { state.passing.append(numbers[$0]) }
+    state.read = found.next
+    state.isComplete = found.next == first
+    if request != nil, batch.rowCount > 0 {
+      window = Window(section: section, rows: .found(numbers), columns: columns, batch: batch)
     }
   }
 }

@@ -387,6 +387,33 @@ extension JoinedSource: TableIdentity, TableGathering {
   }
 }
 
+extension JoinedSource: RowSearching {
+  package var canSearch: Bool { parts.contains { $0.source.searching != nil } }
+
+  /// A table whose columns are converted, or that cannot search, returns all rows of a batch.
+  package func rows(
+    _ request: RowRequest, containing terms: [SearchTerm]
+  ) throws(TableError) -> FoundRows {
+    try check(request)
+    let partPath = try partPath(of: .section(request.section))
+    var own = request
+    own.section = partPath.path.section
+    own.columns = request.columns.compactMap { parts[partPath.part].ownColumns[$0] }
+    let united = request.columns.filter { parts[partPath.part].ownColumns[$0] != nil }
+    let isSame = zip(own.columns, united).allSatisfy {
+      source(partPath).columns[$0].type == columns[$1].type
+    }
+    guard isSame, let searching = source(partPath).searching else {
+      return FoundRows(try rows(request), from: request.first)
+    }
+    let found = try searching.rows(own, containing: terms)
+    guard let batch = try self.united(found.batch, partPath.part, request.columns) else {
+      return FoundRows(try rows(request), from: request.first)
+    }
+    return FoundRows(batch, numbers: found.numbers, next: found.next)
+  }
+}
+
 extension JoinedSource: TableSupplementary, TableAccessories, TableDiagnostics {
   public func supplementaryKinds() throws(TableError) -> [String] {
     var kinds: [String] = []

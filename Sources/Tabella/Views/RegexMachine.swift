@@ -163,6 +163,8 @@ struct RegexMachine {
   private static let unknown: Int32 = -1
   private static let found: Int32 = -2
   private static let notFound: Int32 = -3
+  /// The number of bytes after which a state probably lasts.
+  private static let lasting = 8
 
   private let program: RegexProgram
   private let stateLimit: Int
@@ -175,8 +177,13 @@ struct RegexMachine {
   /// How many times the cache was cleared.
   private var forgotten = 0
   private var states: [State] = []
+  /// A state is numbered by the index of its first entry in ``next``.
   private var numbers: [State: Int32] = [:]
-  /// For each state and class, the number of the next state, or one of the constants `unknown`, `found` and
+  /// The state in front of the first byte, once it is known.
+  private var start: Int32?
+  /// The state in which no match has begun, once it is known. Most bytes lead back to it.
+  private var home: Int32?
+  /// For each state and class, the next state, or one of the constants `unknown`, `found` and
   /// `notFound`.
   private var next: [Int32] = []
 
@@ -210,17 +217,59 @@ struct RegexMachine {
   }
 
   mutating func isFound(in text: UnsafeRawBufferPointer) -> Bool {
-    var state = number(of: State(places: [0], before: program.hasChecks ? .start : .other))
-    for byte in text {
-      let kind = Int(classes[Int(byte)])
-      var follower = next[Int(state) * (classCount + 1) + kind]
-      if follower == RegexMachine.unknown { follower = learn(state, kind) }
+    var at = 0
+    var state = start ?? first()
+    while true {
+      // Known states need no change of the cache.
+      let follower = run(text, &at, &state)
       if follower == RegexMachine.found { return true }
-      state = follower
+      if follower == RegexMachine.notFound { return false }
+      let kind = at < text.count ? Int(classes[Int(text[at])]) : classCount
+      let learned = learn(state, kind)
+      if learned == RegexMachine.found { return true }
+      if learned == RegexMachine.notFound { return false }
+      state = learned
+      at += 1
     }
-    var last = next[Int(state) * (classCount + 1) + classCount]
-    if last == RegexMachine.unknown { last = learn(state, classCount) }
-    return last == RegexMachine.found
+  }
+
+  /// Follows known states from an offset on. Returns the first answer that is no state.
+  private func run(
+    _ text: UnsafeRawBufferPointer, _ at: inout Int, _ state: inout Int32
+  ) -> Int32 {
+    next.withUnsafeBufferPointer { next in
+      classes.withUnsafeBufferPointer { classes in
+        var (place, now) = (at, Int(state))
+        let home = Int(home ?? RegexMachine.unknown)
+        var stays = 0
+        defer { (at, state) = (place, Int32(truncatingIfNeeded: now)) }
+        while place < text.count {
+          var follower = next[now &+ Int(classes[Int(text[place])])]
+          // Within one state, the steps do not depend on each other, so the processor takes several at a time. That
+          // pays off if the state lasts.
+          stays = now == home ? stays &+ 1 : 0
+          if stays == RegexMachine.lasting {
+            stays = 0
+            while Int(follower) == home {
+              place &+= 1
+              guard place < text.count else { return next[now &+ classCount] }
+              follower = next[now &+ Int(classes[Int(text[place])])]
+            }
+          }
+          if follower < 0 { return follower }
+          now = Int(follower)
+          place &+= 1
+        }
+        return next[now &+ classCount]
+      }
+    }
+  }
+
+  /// Returns the state in front of the first byte.
+  private mutating func first() -> Int32 {
+    let number = number(of: State(places: [0], before: program.hasChecks ? .start : .other))
+    start = number
+    return number
   }
 
   /// Returns the number of a state, and adds the state to the cache.
@@ -228,11 +277,13 @@ struct RegexMachine {
     if let number = numbers[state] { return number }
     if states.count >= stateLimit {
       forgotten += 1
+      (start, home) = (nil, nil)
       states.removeAll()
       numbers.removeAll()
       next.removeAll(keepingCapacity: true)
     }
-    let number = Int32(truncatingIfNeeded: states.count)
+    let number = Int32(truncatingIfNeeded: states.count * (classCount + 1))
+    if state.places == [0], state.before == .other { home = number }
     states.append(state)
     numbers[state] = number
     next += repeatElement(RegexMachine.unknown, count: classCount + 1)
@@ -241,15 +292,15 @@ struct RegexMachine {
 
   /// Computes and caches the next state from a state, for a class of bytes or the end of the text.
   private mutating func learn(_ from: Int32, _ kind: Int) -> Int32 {
-    let state = states[Int(from)]
+    let state = states[Int(from) / (classCount + 1)]
     let byte = kind < classCount ? examples[kind] : nil
     var places: Set<Int> = []
     guard !follow(state, next: byte, into: &places) else {
-      next[Int(from) * (classCount + 1) + kind] = RegexMachine.found
+      next[Int(from) + kind] = RegexMachine.found
       return RegexMachine.found
     }
     guard let byte else {
-      next[Int(from) * (classCount + 1) + kind] = RegexMachine.notFound
+      next[Int(from) + kind] = RegexMachine.notFound
       return RegexMachine.notFound
     }
     // A match can begin after every byte.
@@ -262,7 +313,7 @@ struct RegexMachine {
     let before = forgotten
     let to = number(of: State(places: followers.sorted(), before: context))
     // If the cache was cleared, it no longer contains the old state.
-    if forgotten == before { next[Int(from) * (classCount + 1) + kind] = to }
+    if forgotten == before { next[Int(from) + kind] = to }
     return to
   }
 

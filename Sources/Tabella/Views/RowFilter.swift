@@ -3,6 +3,8 @@ struct RowFilter {
   /// The numbers of the columns that the filter needs, without repetition. A search needs all columns except those on
   /// request.
   let columns: [Int]
+  /// Terms that every row contains that satisfies the filter, each in a text column.
+  private(set) var terms: [SearchTerm] = []
   private var tests: [Test]
   private var search: TextFinder?
   private var converter: Zone.Converter
@@ -15,6 +17,18 @@ struct RowFilter {
     var column: Column
     var comparison: Condition.Comparison
     var value: ConditionValue
+
+    /// Terms that every cell contains that satisfies the test.
+    var terms: [SearchTerm] {
+      guard column.type == .text else { return [] }
+      switch value {
+      case .pattern(let pattern) where comparison == .matches: return pattern.requiredTexts
+      // Other text is equal only byte by byte.
+      case .text(let text, number: nil, date: nil) where comparison == .equal && !text.isEmpty:
+        return [SearchTerm([text])]
+      default: return []
+      }
+    }
 
     /// Whether the text of the column is compared as values of another type. A pattern applies to the text. A date in a
     /// text may state no zone, and a decimal number may have more digits than a double.
@@ -60,6 +74,11 @@ struct RowFilter {
     }
     self.columns = wanted
     self.search = search.map { TextFinder($0) }
+    terms = tests.flatMap(\.terms)
+    if let text = self.search?.term, columns.usualNumbers.allSatisfy({ columns[$0].type == .text })
+    {
+      terms.append(text)
+    }
   }
 
   /// Calls `body` with each row that satisfies the conditions, in ascending order. The batch has exactly
@@ -253,6 +272,9 @@ struct TextFinder {
     }
     self.steps = steps
   }
+
+  /// The searched text as a term; nil if it is empty.
+  var term: SearchTerm? { wanted.isEmpty ? nil : SearchTerm([wanted], ignoresCase: isFolding) }
 
   /// Whether the searched text occurs in `text`.
   /// - Complexity: O(bytes × wanted) in the worst case, usually O(bytes / wanted).

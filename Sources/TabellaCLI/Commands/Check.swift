@@ -81,8 +81,12 @@ extension Command {
       options: options, host: host)
     let report = CheckReport(
       checker, output, invocation, seed: options.seed, operands: invocation.operands)
+    report.beginOpening()
     do {
-      try checker.run(onStart: { _ in try report.begin() }) { try report.add($0) }
+      try checker.run(onStart: { _ in try report.begin() }, onCheck: { report.begin($0) }) {
+        try report.add($0)
+      }
+      Progress.end()
     } catch let failure as Failure {
       throw failure
     } catch let error as TableError {

@@ -62,10 +62,20 @@ extension Command {
       let outline = Outline(missing: output.screen.missing.string)
       try output.write(SafeText(lines: outline.text(of: description)))
     }
+    // The description of a table contains them.
+    if description["location"] == nil { try reportMissingFolders(host, output) }
     guard let trouble = troubles.first else { return .done }
     try output.finish()
     for trouble in troubles { Messages.write(trouble, asJSON: invocation.isJSON) }
     return trouble.status
+  }
+
+  private static func reportMissingFolders(_ host: Host, _ output: Output) throws(Failure) {
+    let missing = host.catalogue.missingFolders
+    for refusal in host.catalogue.refusals where missing.contains(refusal.path) {
+      try output.finish()
+      Messages.write("\(refusal.path): \(refusal.reason)", about: "refused")
+    }
   }
 
   private static func describeTable(

@@ -150,9 +150,8 @@ struct CellArguments {
   private func cell(
     _ value: [UInt8], _ column: Int, reading type: ColumnType
   ) throws(Failure) -> Cell {
-    let hasComma = columns[column].hasDecimalComma
     let isValue = value.withUnsafeBytes {
-      $0.isEmpty || TextValue.value(in: $0, as: type, hasDecimalComma: hasComma) != nil
+      $0.isEmpty || columns[column].value(of: $0, as: type) != nil
     }
     guard isValue else {
       throw .usage(

@@ -409,7 +409,8 @@ struct EditRun {
     let first =
       invocation.isDryRun ? nil : try? source.wholeRows(of: edits.prefix(EditSummary.labels))
     var summary = EditSummary(
-      edits.map { ($0.edit, $0.label) }, rows: first?.map { $0?.cells } ?? [], columns)
+      edits.map { ($0.edit, $0.label) }, rows: first?.map { $0?.cells } ?? [],
+      ids: first?.map { $0?.id } ?? [], columns)
     let effects = effects
     summary.effect = { effects.effect(of: edits[0], $0, before: first?.first ?? nil) }
     let origin = ReceiptSubject(

@@ -41,7 +41,7 @@ struct ChangeLinesFormat: Format {
 
   /// The ids and cells of rows.
   func values(of rows: ShownRows) -> [Row] {
-    let columns = table.map { rows.values(of: $0) } ?? []
+    let columns = table.map { rows.json(of: $0) } ?? []
     return (0..<rows.batch.rowCount).map { row in
       var cells: [UInt8] = []
       JSONLinesFormat.append(columns, row, keys: keys, to: &cells)

@@ -65,7 +65,7 @@ struct JSONFormat: Format {
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
     let batch = rows.batch
-    let columns = table.map { rows.values(of: $0) } ?? []
+    let columns = table.map { rows.json(of: $0) } ?? []
     var text: [UInt8] = []
     for row in 0..<batch.rowCount {
       text += Array((isFirstRow ? "\n   " : ",\n   ").utf8)
@@ -75,7 +75,7 @@ struct JSONFormat: Format {
       text += Array(",\"cells\":[".utf8)
       for (index, column) in columns.enumerated() {
         if index > 0 { text.append(UInt8(ascii: ",")) }
-        JSONCells.append(column, row, to: &text)
+        column.append(row, to: &text)
       }
       let editability = rows.editable?[row] ?? []
       text += Array("],\"editable\":\(!editability.isEmpty)".utf8)

@@ -15,7 +15,7 @@ struct JSONLinesFormat: Format {
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    let columns = table.map { rows.values(of: $0) } ?? []
+    let columns = table.map { rows.json(of: $0) } ?? []
     for row in 0..<rows.batch.rowCount {
       text.removeAll(keepingCapacity: true)
       JSONLinesFormat.append(columns, row, keys: keys, to: &text)
@@ -35,11 +35,11 @@ struct JSONLinesFormat: Format {
 
   /// Appends the object of a row.
   static func append(
-    _ columns: [ColumnBatch], _ row: Int, keys: [[UInt8]], to text: inout [UInt8]
+    _ columns: [JSONColumn], _ row: Int, keys: [[UInt8]], to text: inout [UInt8]
   ) {
     for (key, column) in zip(keys, columns) {
       text += key
-      JSONCells.append(column, row, to: &text)
+      column.append(row, to: &text)
     }
     text += Array((keys.isEmpty ? "{}" : "}").utf8)
   }

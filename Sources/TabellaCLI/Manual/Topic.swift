@@ -428,6 +428,12 @@ struct Topic: Sendable {
             neither this nor HOME is an absolute path, every edit is refused (status 1)
             """),
         Term(
+          name: "TABELLA_THREADS",
+          meaning: """
+            the number of threads that share long work, from 1 to 1024; the default is the number of processors that \
+            this process may use. It does not change any result
+            """),
+        Term(
           name: "TABELLA_TRACE",
           meaning: """
             a file to which tabella appends all calls of providers, one per line, without the content of cells. \

@@ -3,6 +3,7 @@ import Synchronization
 import Tabella
 import TabellaChecking
 import TabellaHost
+import TabellaSystem
 import TabellaTerminal
 
 /// The report of a run of checks: a line per check, the findings in full, and a summary; or JSON.
@@ -13,6 +14,9 @@ final class CheckReport {
   private let seed: UInt64
   private let operands: [Argument]
   private var findings: [Finding] = []
+  /// The first finding of each cause, and the number of later checks that it breaks, in the order of the causes.
+  private var causes: [(first: Finding, more: Int)] = []
+  private let began = now()
 
   /// Set by a signal. The running check is then the last one, and the samples are removed.
   private static let isStopped = Atomic(false)
@@ -45,11 +49,23 @@ final class CheckReport {
     try output.flush()
   }
 
-  /// Writes the line of one check, unless it was skipped.
+  /// Shows on a terminal that the library is loaded and the locations are opened.
+  func beginOpening() {
+    Progress.begin("opening \(operands.last?.text ?? "")", since: began)
+  }
+
+  /// Shows on a terminal which check runs.
+  func begin(_ check: Check) {
+    let only = invocation.checks.only
+    let count = only.isEmpty ? Check.all.count : Set(only).count
+    Progress.begin("check \(findings.count + 1) of \(count), \(check.name)", since: began)
+  }
+
+  /// Writes the line of one check, unless it was skipped, or has the cause of an earlier finding.
   func add(_ finding: Finding) throws(Failure) {
     findings.append(finding)
-    if !invocation.isJSON, finding.status != .skipped,
-      !invocation.checks.isQuiet || finding.isFailure || finding.isWarning
+    if isNewCause(finding), !invocation.isJSON, finding.status != .skipped,
+      !invocation.checks.isQuiet || finding.isTold
     {
       let note = finding.status == .passed ? nil : finding.detail
       try write(finding.check.name, finding.status, note)
@@ -58,6 +74,17 @@ final class CheckReport {
       throw Failure(
         status: .failed, subject: checker.library, code: "cancelled", message: "cancelled")
     }
+  }
+
+  /// Counts a finding under its cause. Returns false if an earlier finding has this cause.
+  private func isNewCause(_ finding: Finding) -> Bool {
+    guard finding.isTold else { return true }
+    if let index = causes.firstIndex(where: { $0.first.cause == finding.cause }) {
+      causes[index].more += 1
+      return false
+    }
+    causes.append((finding, 0))
+    return true
   }
 
   private func write(
@@ -70,6 +97,27 @@ final class CheckReport {
     if let note { line.append("  \(SafeText(Messages.shortened(note)))") }
     try output.write(output.screen.fitted(line) + "\n")
     try output.flush()
+  }
+
+  /// Writes a line per cause that breaks several checks.
+  private func writeRepeated() throws(Failure) {
+    for (first, more) in causes where more > 0 {
+      let checks = "… and \(more) more check\(more == 1 ? "" : "s")"
+      try write(checks, first.status, "for the same reason as \(first.check.name)")
+    }
+  }
+
+  /// Writes a line per part of a large table to which checks were limited.
+  private func writeSampled() throws(Failure) {
+    let parts = findings.filter { $0.status == .passed }.compactMap(\.detail)
+    for (index, part) in parts.enumerated() where parts.firstIndex(of: part) == index {
+      let count = parts.count { $0 == part }
+      var line = output.screen.paint(SafeText("sampled").padded(to: 9), .faint)
+      let checks = "\(count) check\(count == 1 ? "" : "s")"
+      line.append("  " + SafeText(checks).padded(to: CheckReport.nameWidth))
+      line.append("  \(SafeText(part))")
+      try output.write(output.screen.fitted(line) + "\n")
+    }
   }
 
   /// Writes a line per reason for which checks were skipped.
@@ -86,11 +134,14 @@ final class CheckReport {
     if invocation.isJSON {
       try output.write(json: json)
     } else {
-      if !invocation.checks.isQuiet { try writeSkipped() }
-      let told = findings.filter { $0.isFailure || $0.isWarning }
-      // A fault that breaks many checks is written once.
-      for finding in told where told.first(where: { $0.fault == finding.fault }) == finding {
-        let others = told.filter { $0.fault == finding.fault && $0 != finding }
+      try writeRepeated()
+      if !invocation.checks.isQuiet {
+        try writeSampled()
+        try writeSkipped()
+      }
+      let told = findings.filter(\.isTold)
+      for (finding, _) in causes {
+        let others = told.filter { $0.cause == finding.cause && $0.check != finding.check }
         try output.write("\n")
         for line in full(finding, others: others) { try output.write(line + "\n") }
       }
@@ -122,10 +173,11 @@ final class CheckReport {
     }
     if let place = finding.place { lines.append("  with      \(SafeText(place))") }
     if !others.isEmpty {
-      let names = others.map { "\($0.check.name) (\($0.status.rawValue))" }
-      lines.append("  also      \(SafeText(names.joined(separator: ", ")))")
+      let names = others.prefix(3).map { "\($0.check.name) (\($0.status.rawValue))" }
+      let more = others.count > 3 ? " … and \(others.count - 3) more" : ""
+      lines.append("  also      \(SafeText(names.joined(separator: ", ") + more))")
     }
-    lines.append("  hint      \(SafeText(finding.check.hint))")
+    lines.append("  hint      \(SafeText(finding.hint))")
     lines.append("  again     \(SafeText(again(finding)))")
     if !finding.calls.isEmpty {
       lines.append("  calls")
@@ -161,12 +213,18 @@ final class CheckReport {
     func text(_ value: String?) -> JSONValue {
       value.map { .string(Messages.shortened($0)) } ?? .null
     }
+    /// The name of an earlier check with the same cause.
+    func firstName(ofCauseOf finding: Finding) -> String? {
+      guard finding.isTold, let first = causes.first(where: { $0.first.cause == finding.cause })
+      else { return nil }
+      return first.first.check == finding.check ? nil : first.first.check.name
+    }
     let checks = findings.map { finding in
       var members: [String: JSONValue] = [
         "name": .string(finding.check.name), "level": .string(finding.check.level.rawValue),
         "status": .string(finding.status.rawValue), "expected": .string(finding.check.summary),
-        "came": text(finding.detail), "hint": .string(finding.check.hint),
-        "location": text(finding.place),
+        "came": text(finding.detail), "hint": .string(finding.hint),
+        "location": text(finding.place), "cause": text(firstName(ofCauseOf: finding)),
         "seconds": .number("\((finding.time * 1e6).rounded() / 1e6)"),
       ]
       if invocation.checks.reproduces {
@@ -194,14 +252,24 @@ final class CheckReport {
 }
 
 extension Finding {
-  /// The actual result without the details of one check. Equal faults have a common cause in the provider.
-  fileprivate var fault: String {
-    let start = "an unexpected error: "
+  /// The actual result without the details of one check. Equal texts have a common cause in the provider.
+  ///
+  /// Numbers are left out, because a faulty answer to another request has other numbers. If the provider broke the
+  /// contract, only the function and the fault count, not the request.
+  fileprivate var cause: String {
     guard let detail else { return check.name }
-    let text = detail.hasPrefix(start) ? String(detail.dropFirst(start.count)) : detail
-    let seed = text.hasSuffix(")") ? text.utf8.position(of: " (seed ".utf8) : nil
-    return seed.map { String(text[..<$0]) } ?? text
+    var text = detail[...]
+    let start = "an unexpected error: "
+    if text.hasPrefix(start) { text = text.dropFirst(start.count) }
+    if let seed = text.utf8.position(of: " (seed ".utf8) { text = text[..<seed] }
+    for mark in [" broke the contract in ", " returned an invalid batch: "] {
+      if let place = text.utf8.position(of: mark.utf8) { text = text[place...] }
+    }
+    return text.split { $0.isNumber }.joined(separator: "#")
   }
 
   fileprivate var isWarning: Bool { status == .warning }
+
+  /// Whether the report describes it in full.
+  fileprivate var isTold: Bool { isFailure || isWarning }
 }

@@ -33,19 +33,40 @@ enum Progress {
 
   /// Begins to show the progress of work on some locations.
   static func begin(_ locations: [Location]) {
-    guard isatty(2) == 1, !Messages.isHeld,
-      environment("TERM").map({ $0 != "dumb" }) ?? false
-    else { return }
+    guard isPossible else { return }
     let sizes = locations.map { fileSize($0) }
     let number = state.withLock { state in
-      state.subject = locations.map(\.description).joined(separator: " ")
-      state.began = now()
       state.files = sizes.contains(nil) ? nil : (sizes.reduce(0) { $0 + $1! }, bytesRead())
-      state.isOver = false
-      state.number += 1
-      return state.number
+      return begin(locations.map(\.description).joined(separator: " "), since: now(), &state)
     }
     startThread(number)
+  }
+
+  /// Begins to show a step of work that began at a time, or shows it instead of the step before.
+  static func begin(_ step: String, since start: Double) {
+    guard isPossible else { return }
+    let number = state.withLock { state -> Int? in
+      guard state.isOver else {
+        state.subject = step
+        return nil
+      }
+      state.files = nil
+      return begin(step, since: start, &state)
+    }
+    if let number { startThread(number) }
+  }
+
+  /// Whether standard error is a terminal that can show a line again and again.
+  private static var isPossible: Bool {
+    isatty(2) == 1 && !Messages.isHeld && environment("TERM").map { $0 != "dumb" } ?? false
+  }
+
+  private static func begin(_ subject: String, since start: Double, _ state: inout State) -> Int {
+    state.subject = subject
+    state.began = start
+    state.isOver = false
+    state.number += 1
+    return state.number
   }
 
   /// Reports the number of rows that a view has read and passed on.

@@ -9,16 +9,29 @@ extension Check {
   static let loads = Check(
     "loads", .library,
     "The file is a library for this machine that exports the entry, and the entry answers.",
-    hint:
-      "build it as a shared library; export tabella_provider_entry; set provider_contract, id and "
-      + "open", .file { _ in })
+    hint: LoadingAdvice.general, .file { _ in })
+
+  static let hasManifest = Check(
+    "has-manifest", .recommended, .library,
+    "A manifest beside the library names it.",
+    hint: "hosts find a provider only by its manifest: write NAME.tabella.json beside the library "
+      + "(docs/contract.md lists the members, and `tabella new-provider` writes an example)",
+    .file { run in
+      guard run.manifest == nil, run.manifestFile == nil else { return }
+      throw Problem.failed("no file *.tabella.json in the folder of the library names the library")
+    })
 
   static let manifestAgrees = Check(
     "manifest-agrees", .library,
-    "The manifest beside the library has the same contract, id, version and options as the library.",
+    "The manifest beside the library names the library, and has its contract, id, version and "
+      + "options. Defaults are values that the options accept.",
     hint: "hosts read the manifest without running the library: correct the one that is wrong",
     .file { run in
       if let fault = run.manifestFile?.fault { throw Problem.failed(fault) }
+      if let file = run.manifestFile, let other = file.otherLibrary {
+        throw Problem.failed(
+          "\(file.name) names the library \(other), not \(fileName(of: run.library))")
+      }
       guard let manifest = run.manifest else {
         throw Problem.skipped("there is no manifest beside the library")
       }
@@ -28,6 +41,7 @@ extension Check {
       ] where declared != said {
         throw Problem.failed("the manifest says \(what) \(declared), the library says \(said)")
       }
+      for option in manifest.options { try checkDefault(of: option) }
       // The library may omit its options, because hosts use the manifest.
       guard !run.loaded.options.isEmpty else { return }
       let (declared, said) = (manifest.options, run.loaded.options)
@@ -52,14 +66,14 @@ extension Check {
 
   static let manifestMembers = Check(
     "manifest-members", .recommended, .library,
-    "The manifest beside the library has only members that hosts know.",
-    hint: "correct the name, or remove the member; docs/contract.md lists them",
+    "The manifest beside the library has only members and words that hosts know.",
+    hint: "correct the name, or remove it; docs/contract.md lists the members and the capabilities",
     .file { run in
       guard let file = run.manifestFile else {
         throw Problem.skipped("there is no manifest beside the library")
       }
-      guard file.ignoredMembers.isEmpty else {
-        throw Problem.failed("hosts ignore \(file.ignoredMembers.joined(separator: ", "))")
+      guard file.ignored.isEmpty else {
+        throw Problem.failed("hosts ignore \(file.ignored.joined(separator: ", "))")
       }
     })
 
@@ -116,6 +130,20 @@ extension Check {
     _ name: String, _ subject: Subject, _ summary: String, hint: String, _ body: Body
   ) {
     self.init(name, .required, subject, summary, hint: hint, body)
+  }
+}
+
+private func fileName(of path: String) -> String {
+  path.split(separator: "/").last.map(String.init) ?? path
+}
+
+/// Throws if an option does not accept its own default. Then a user cannot type the value that applies without it.
+private func checkDefault(of option: OptionDeclaration) throws {
+  guard let value = option.defaultValue, !value.isEmpty else { return }
+  do throws(TableError) {
+    try option.check(value)
+  } catch {
+    throw Problem.failed("in the manifest, the default is not allowed: \(error.message)")
   }
 }
 

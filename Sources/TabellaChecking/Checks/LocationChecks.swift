@@ -57,7 +57,7 @@ extension Check {
   static let capabilitiesAsDeclared = Check(
     "capabilities-as-declared", .recommended, .location,
     "The capabilities in the manifest are those of the sources.",
-    hint: "use the words of `tabella describe LOCATION`; other words are not checked",
+    hint: "write the words that `tabella describe LOCATION` prints as capabilities",
     .locations { run, locations in
       guard let declared = run.manifest?.capabilities, !declared.isEmpty else {
         throw Problem.skipped("the manifest declares no capabilities")

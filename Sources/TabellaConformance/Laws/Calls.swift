@@ -68,7 +68,7 @@ extension Law {
   static let cancelIsHarmless = Law(
     "cancel-is-harmless",
     "Cancelling can stop only the running call, with cancelled; later calls are not affected.",
-    hint: "clear the cancel flag at the start of a call (CancelFlag.begin)"
+    hint: "clear the cancel flag at the start of each call (in Swift, CancelFlag.begin)"
   ) { trial in
     let source = try trial.open()
     guard let cancel = source.cancellation else { throw Skipped(reason: "cannot be cancelled") }

@@ -17,7 +17,7 @@ extension Law {
     do { open = try trial.scratch() } catch is Skipped { return }
     let watching = try WatchedTable(try open(), trial)
     guard watching.source.editing != nil else { return }
-    for _ in 0..<6 {
+    for _ in 0..<trial.repetitions(6, least: 2) {
       // A second opening of the same data makes the edit.
       let table = try EditedTable(trial, open)
       // If all openings are the same object, there is no second editor.
@@ -76,7 +76,7 @@ private final class WatchedTable {
     guard let batch = try source.changes?.pull() else { return }
     try require(
       batch.from == batch.to && (batch.changes ?? []).isEmpty,
-      "a pull without a change lists \(batch.changes ?? []) from \(batch.from?.token ?? "none") to "
+      "a pull without a change lists \((batch.changes ?? []) as [ChangeBatch.Change]) from \(batch.from?.token ?? "none") to "
         + "\(batch.to?.token ?? "none")")
   }
 }

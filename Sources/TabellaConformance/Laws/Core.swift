@@ -19,6 +19,27 @@ extension Law {
     try require(other == columns, "a second opening has the columns \(other), not \(columns)")
   }
 
+  static let textReads = Law(
+    "text-reads",
+    "Text that a column declares as readable as another type can be read as that type.",
+    hint:
+      "declare it (tabella.reads; in Swift, reads) only if all cells except empty ones have a form of the type: "
+      + "-12, 1.5, true, 2026-11-24, 2026-11-24 10:00, 2026-11-24T10:00:00Z"
+  ) { trial in
+    let source = try trial.open()
+    let numbers = source.columns.indices.filter { source.columns[$0].reads != nil }
+    guard !numbers.isEmpty else { throw Skipped(reason: "no text reads as another type") }
+    for section in try trial.sections(source) {
+      let count = try trial.rowCount(source, section)
+      let rows = try trial.read(source, section: section, rows: 0..<count, columns: numbers)
+      for (row, cells) in rows.enumerated() {
+        for (number, cell) in zip(numbers, cells) {
+          try requireReads(cell, source.columns[number], at: IndexPath(section: section, row: row))
+        }
+      }
+    }
+  }
+
   static let countsHold = Law(
     "counts-hold",
     "At-least counts never decrease, exact counts never change, and both agree with the rows.",
@@ -254,6 +275,15 @@ extension Law {
         same(left, right), "refused calls changed the data: \(firstDifference(left, right))")
     }
   }
+}
+
+/// Throws unless the text of a cell reads as the type that its column declares.
+private func requireReads(_ cell: Cell, _ column: Column, at path: IndexPath) throws {
+  guard let reads = column.reads, case .text(let text) = cell, !text.isEmpty else { return }
+  try require(
+    text.withUnsafeBytes { column.value(of: $0, as: reads) != nil },
+    "row \(path) has \(cell.description.debugDescription) in column \"\(column.name)\", which "
+      + "cannot be read as \(reads.name)")
 }
 
 /// Throws if a later count contradicts an earlier one.

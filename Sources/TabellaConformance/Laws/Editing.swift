@@ -93,7 +93,8 @@ extension Law {
   ) { trial in
     let table = try trial.editedTable()
     var done = 0
-    for _ in 0..<20 where done < 6 {
+    let wanted = trial.repetitions(6, least: 2)
+    for _ in 0..<20 where done < wanted {
       guard let batch = try trial.drawBatch(table) else { break }
       let before = table.rows
       guard case .success = table.attempt(batch) else { continue }
@@ -147,7 +148,8 @@ extension Law {
   static let refusedEditsChangeNothing = Law(
     "refused-edits-change-nothing",
     "A batch with a row that does not exist, or with a row twice, is refused as a whole.",
-    hint: "check the whole batch (BatchPlan does) before the first change",
+    hint:
+      "check the whole batch before the first change, as BatchPlan (Swift) and tabella_plan_make (C) do",
     edits: true
   ) { trial in
     try trial.forEachCommit { table, batch in
@@ -192,7 +194,7 @@ extension Law {
   ) { trial in
     let table = try trial.editedTable()
     var done = 0
-    for _ in 0..<20 {
+    for _ in 0..<trial.repetitions(20, least: 3) {
       guard let (path, column, cell) = try trial.drawSet(table) else { break }
       let batch = EditBatch([.set(.path(path), cells: [column: cell])])
       guard case .success(let result) = table.attempt(batch), result.outcomes.first?.code == nil
@@ -241,7 +243,7 @@ extension Law {
     let table = try trial.editedTable()
     guard table.source.sectionEditing != nil else { throw Skipped(reason: "no titles are edited") }
     var done = 0
-    for round in 0..<12 {
+    for round in 0..<trial.repetitions(12, least: 3) {
       let (before, titles) = (table.rows, try table.titles())
       guard let (edit, isAllowed) = try trial.drawSectionEdit(table, titles, round) else {
         continue
@@ -397,7 +399,7 @@ private func requireInserted(
       // A source with its own order can put each of two inserted rows where the other one was expected.
       if let id = outcome.id, let other = row?.id, id != other { continue }
       try require(
-        row.map(has) == true, "\(cells) were inserted at \(path), where is \(row as Any)")
+        row.map(has) == true, "\(cells) were inserted at \(path), where is \(row)")
     }
   }
 }

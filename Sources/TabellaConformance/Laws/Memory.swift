@@ -97,6 +97,7 @@ extension Trial {
     _ what: String, of source: any TableDataSource, calls: Int, rounds: Int = 200,
     _ body: () throws -> Void
   ) throws {
+    let rounds = repetitions(rounds, least: 4)
     func holding() throws -> ResourceUse {
       for _ in 0..<rounds { try body() }
       return try resources(of: source)

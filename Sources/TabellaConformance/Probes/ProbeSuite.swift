@@ -1,5 +1,7 @@
+import Glibc
 import Tabella
 import TabellaBridge
+import TabellaSystem
 
 /// A check of a provider's entry point. It covers behaviour that sources in other processes do not show.
 package struct Probe: Hashable, Sendable {
@@ -91,8 +93,16 @@ package struct ProbeSuite {
       open: { () throws(TableError) in
         sign()
         return try provider.open(request)
-      })
+      }, dataSize: request.dataSize)
     return suite.run([law])[0].outcome
+  }
+}
+
+extension OpenRequest {
+  /// The size of the file that the request names, in bytes; 0 if it names no regular file.
+  package var dataSize: Int {
+    guard let status = stat(at: location), status.kind == S_IFREG else { return 0 }
+    return Int(status.st_size)
   }
 }
 

@@ -34,7 +34,7 @@ final class RowStream {
   private var failure: Failure?
   /// The number of batches that were read. A caller of one batch wants only the first rows.
   private var batchCount = 0
-  private var ahead: ReadAhead?
+  private var ahead: Background<Result<ArrowArray, Failure>>?
   /// One thread at a time uses the stream.
   private let serial = Lock()
   /// The text of the last error, which C reads.
@@ -87,7 +87,7 @@ final class RowStream {
       throw error
     }
     batchCount += 1
-    if batchCount > 1, coreCount > 1 { ahead = ReadAhead { [unowned self] in read() } }
+    if batchCount > 1, Cores.count > 1 { ahead = Background { [unowned self] in read() } }
     return batch
   }
 
@@ -134,11 +134,13 @@ final class RowStream {
     let count = parts.reduce(0) { $0 + $1.rows.rowCount }
     var arrays = try request.includesSection ? sections(of: parts, count) : []
     defer { for index in arrays.indices { arrays[index].release?(&arrays[index]) } }
-    for (place, number) in request.columns.enumerated() {
-      arrays.append(
-        try array(
-          ColumnBatch(concatenating: parts.map { $0.rows.columns[place] }), of: columns[number],
-          parts))
+    let chosen = request.columns.map { columns[$0] }
+    let values = chosen.values(
+      of: chosen.indices.map { place in
+        ColumnBatch(concatenating: parts.map { $0.rows.columns[place] })
+      })
+    for (values, column) in zip(values, chosen) {
+      arrays.append(try array(values, of: column, parts))
     }
     if request.includesID {
       let ids = ColumnBatch(concatenating: parts.compactMap(\.rows.ids))
@@ -149,11 +151,10 @@ final class RowStream {
     return batch
   }
 
-  /// The array of a column. Text that the column reads as other values becomes these.
+  /// The array of a column of values.
   private func array(
-    _ cells: ColumnBatch, of column: Column, _ parts: [StreamCursor.Part]
+    _ values: ColumnBatch, of column: Column, _ parts: [StreamCursor.Part]
   ) throws(Failure) -> ArrowArray {
-    let values = column.values(of: cells)
     guard values.type == .text, request.form != .binary,
       !(values.missingCount == 0 && parts.allSatisfy(\.rows.isUTF8))
     else { return values.arrow(request.form) }

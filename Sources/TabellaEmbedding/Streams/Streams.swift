@@ -5,6 +5,7 @@ import CTabella
 import CTabellaEmbed
 import Glibc
 import Tabella
+import TabellaHost
 
 // The function that makes Arrow streams, and the functions of a stream.
 

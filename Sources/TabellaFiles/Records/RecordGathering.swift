@@ -115,7 +115,8 @@ extension RecordReader {
               numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
               separators: UnsafePointer(separatorOffsets.separators),
               ends: UnsafePointer(separatorOffsets.ends),
-              escape: rules.escape, mostQuotedLineEnds: Int(state.most_lines), openEnd: nil,
+              escape: rules.escape, mostQuotedLineEnds: Int(state.most_lines),
+              hasLooseQuotes: state.loose != 0, openEnd: nil,
               reading: rules.reading, origin: origin),
             0..<records.count)
         }

@@ -30,7 +30,7 @@ public final class RecordIndex {
     /// The maximum number of stored positions.
     public var positions = 1 << 16
     /// The number of threads.
-    public var threads = coreCount
+    public var threads = Cores.count
 
     /// Creates the default sizes.
     public init() {}

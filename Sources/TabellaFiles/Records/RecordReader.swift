@@ -36,12 +36,14 @@ public final class RecordReader {
   public let index: RecordIndex
   /// The rules that divide the text.
   public let rules: RecordRules
-  private let source: any ByteSource
+  let source: any ByteSource
   let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
   /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
   private var start = 0
   private var filled = 0
+  /// The offset in the text after the bytes in the buffer.
+  var heldEnd: Int { start + filled }
   /// The end of the text, once a read has found it.
   private var textEnd: Int?
   private var separatorOffsets: SeparatorOffsets
@@ -175,9 +177,8 @@ public final class RecordReader {
           numbers: number..<number + found.records, offset: offset, bytes: UnsafeRawPointer(bytes),
           filled: count, separators: UnsafePointer(separatorOffsets.separators),
           ends: UnsafePointer(separatorOffsets.ends), escape: rules.escape,
-          mostQuotedLineEnds: Int(state.most_lines), openEnd: isWhole ? openEnd : nil,
-          reading: rules.reading
-        )
+          mostQuotedLineEnds: Int(state.most_lines), hasLooseQuotes: state.loose != 0,
+          openEnd: isWhole ? openEnd : nil, reading: rules.reading)
         index.note(
           number: made.numbers.upperBound, at: made.end,
           isEnd: isWhole && made.end == offset + count)
@@ -213,7 +214,7 @@ public final class RecordReader {
   }
 
   /// The bytes of a stream for which a page waits.
-  private struct Need {
+  struct Need {
     /// The number of bytes from the first record on.
     var count = 1
     /// Whether a line end must be among the new bytes, because no record can end without one.
@@ -227,7 +228,7 @@ public final class RecordReader {
   ///
   /// Returns the address of the bytes, their number, and whether the text ends with them. Returns nil if it would have
   /// to wait.
-  private func hold(
+  func hold(
     _ wanted: Int, at offset: Int, ahead: Int, _ need: Need
   ) throws(TableError) -> (UnsafeMutablePointer<UInt8>, count: Int, isEnd: Bool)? {
     if offset < start || offset > start + filled { (start, filled) = (offset, 0) }
@@ -302,6 +303,8 @@ public struct RecordPage {
   let escape: UInt8?
   /// An upper bound of the line ends within quotes in one record. It is 0 only if no record has one.
   public let mostQuotedLineEnds: Int
+  /// Whether a cell continues after its closing quote.
+  let hasLooseQuotes: Bool
   /// The open quote or escape at the end of the last record, if the text ends with it.
   public let openEnd: OpenEnd?
   let reading: UInt64
@@ -325,6 +328,16 @@ public struct RecordPage {
     // checked.
     let at = number &- numbers.lowerBound
     return Range(uncheckedBounds: (Int(ends[at &- 1]), Int(ends[at])))
+  }
+
+  /// Whether each of some records has this number of fields.
+  public func hasFields(_ count: Int, inEachOf records: Range<Int>) -> Bool {
+    let first = records.lowerBound &- numbers.lowerBound
+    var differences: UInt32 = 0
+    for at in first..<first &+ records.count {
+      differences |= (ends[at] &- ends[at &- 1]) ^ UInt32(truncatingIfNeeded: count)
+    }
+    return differences == 0
   }
 
   /// The offset of a field in ``bytes``.

@@ -22,36 +22,40 @@ package struct EditSummary {
   package init() {}
 
   /// A summary of edits with labels of sections. `rows` are the current cells of the first few edits; nil for a row
-  /// that does not exist yet.
+  /// that does not exist yet. `ids` are the ids of these rows, as far as they are known.
   package init(
-    _ edits: [(edit: EditBatch.Edit, label: String?)], rows: [[Cell]?], _ columns: [Column]
+    _ edits: [(edit: EditBatch.Edit, label: String?)], rows: [[Cell]?], ids: [String?] = [],
+    _ columns: [Column]
   ) {
     items = edits.map { Item(edit: $0.edit, label: $0.label) }
     self.columns = columns
     for (number, row) in rows.enumerated() where !items[number].edit.isOfSection {
       let cells = row ?? columns.indices.map { items[number].edit.cells[$0] ?? .missing }
-      items[number].label = EditSummary.label(of: cells, columns)
+      let id = ids.indices.contains(number) ? ids[number] : nil
+      items[number].label = EditSummary.label(of: cells, columns) ?? id.map { "id:\($0)" }
     }
   }
 
   /// A summary of a batch. Reads the first few rows and sections from the source, as far as it can.
   init(_ batch: EditBatch, on source: any TableDataSource) {
     let first = batch.edits.prefix(EditSummary.labels)
+    let rows = first.map { source.row(of: $0) }
     self.init(
       batch.edits.enumerated().map { number, edit in
         (edit, number < first.count ? source.sectionLabel(of: edit) : nil)
-      }, rows: first.map { source.cells(of: $0) }, source.columns)
+      }, rows: rows.map { $0?.cells }, ids: rows.map { $0?.id }, source.columns)
   }
 
-  /// The label of a row: its first cell. If the first cell is not text (such as a number that another row can have
-  /// later), all cells with text follow it.
+  /// The label of a row: its first cell that is neither missing nor empty, nor binary. If that cell is not text (such as
+  /// a number that another row can have later), all cells with text follow it. Nil if there is no such cell.
   private static func label(of cells: [Cell], _ columns: [Column]) -> String? {
-    let isText = columns.first?.type == .text
-    let known = cells.indices.filter {
-      $0 == 0 || (!isText && columns[$0].type == .text && !cells[$0].description.isEmpty)
+    let present = cells.indices.filter {
+      cells[$0] != .missing && cells[$0] != .text([]) && columns[$0].type != .binary
     }
-    let text = known.filter { cells[$0] != .missing }.map { "\(cells[$0])" }.joined(separator: " ")
-    return text.isEmpty ? nil : shortened(text, to: isText ? 40 : 60)
+    guard let first = present.first else { return nil }
+    let isText = columns[first].type == .text
+    let named = isText ? [first] : present.filter { $0 == first || columns[$0].type == .text }
+    return shortened(named.map { "\(cells[$0])" }.joined(separator: " "), to: isText ? 40 : 60)
   }
 
   private static func shortened(_ text: String, to length: Int) -> String {
@@ -170,8 +174,9 @@ extension TableDataSource {
     return try? sections?.title(.header, ofSection: path.section)
   }
 
-  /// The current cells of the row that an edit names; nil for an insertion, a section, and a row that cannot be read.
-  fileprivate func cells(of edit: EditBatch.Edit) -> [Cell]? {
+  /// The current cells and the id of the row that an edit names; nil for an insertion, a section, and a row that cannot
+  /// be read.
+  fileprivate func row(of edit: EditBatch.Edit) -> (cells: [Cell], id: String?)? {
     let path: IndexPath
     switch edit.reference {
     case .path(let row)? where !row.isSection: path = row
@@ -182,7 +187,11 @@ extension TableDataSource {
     }
     let numbers = columns.usualNumbers
     let batch = try? rows(
-      RowRequest(section: path.section, first: path.row, count: 1, columns: numbers))
-    return batch.flatMap { $0.rowCount == 0 ? nil : $0.row(0, of: numbers, in: columns) }
+      RowRequest(
+        section: path.section, first: path.row, count: 1, columns: numbers,
+        includesIDs: identity != nil))
+    return batch.flatMap { batch in
+      batch.rowCount == 0 ? nil : (batch.row(0, of: numbers, in: columns), batch.id(0))
+    }
   }
 }

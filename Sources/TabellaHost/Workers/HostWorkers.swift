@@ -1,3 +1,5 @@
+import Glibc
+import Synchronization
 import Tabella
 import TabellaBridge
 import TabellaConfinement
@@ -90,15 +92,24 @@ extension Host {
     _ entry: Catalogue.Entry? = nil
   ) throws(TableError) -> (any TableDataSource, WorkerStatus) {
     let launch = try launch(load, request, access, entry)
+    let file = launch.confinesToFile ? stat(at: request.location) : nil
     let (remote, session, provider) = try launch.open()
     reportWeakIsolation(provider, load.name)
+    let status = WorkerStatus(session, provider)
+    let renewed = RenewedSource.wrapping(remote, at: request.location, file) {
+      () throws(TableError) in
+      let (again, session, _) = try launch.open()
+      launch.trace?.note("\(load.name) continues in a new worker: another file has taken the name")
+      status.follow(session)
+      return again
+    }
     let source = try CheckedSource(
-      remote, provider: provider.id,
+      renewed, provider: provider.id,
       edits: .judgedAlsoByReopening { () throws(TableError) in
         let (again, _, provider) = try launch.open()
         return try CheckedSource(again, provider: provider.id)
       })
-    return (source, WorkerStatus(session, provider))
+    return (source, status)
   }
 
   /// Reports the missing parts of the confinement, once per provider.
@@ -156,6 +167,11 @@ struct WorkerLaunch {
   var onPacket: (@Sendable (pid_t) -> Void)?
   var trace: Trace?
 
+  /// Whether the worker may open only one file. It cannot open a file that takes the name of that one later.
+  var confinesToFile: Bool {
+    access == .reading && request.location != Array("/dev/stdin".utf8)
+  }
+
   func open() throws(TableError) -> (
     source: any TableDataSource, session: RemoteSession, provider: LoadedProvider
   ) {
@@ -174,7 +190,7 @@ struct WorkerLaunch {
       program: program, provider: load.name, library: library.descriptor,
       input: input.raw,
       limits: limits,
-      onOutput: onOutput, onPacket: onPacket
+      onOutput: output(), onPacket: onPacket
     ) { [load, trace] error in trace?.note("\(load.name) worker ended: \(error.message)") }
     let provider = try session.load(order)
     if !load.isProbed { try entry?.check(id: provider.id) }
@@ -183,6 +199,27 @@ struct WorkerLaunch {
 }
 
 extension WorkerLaunch {
+  /// The receiver of a new worker's output.
+  ///
+  /// If another file takes the name of the location, the provider tries in vain to read it. This is not reported, because
+  /// ``RenewedSource`` opens that file in another worker.
+  private func output() -> (@Sendable (WorkerOutput) -> Void)? {
+    guard let onOutput, confinesToFile, let file = stat(at: request.location) else {
+      return self.onOutput
+    }
+    let location = request.location
+    let start = Array("reading ".utf8)
+    return { output in
+      if output.kind == .denied, output.text.starts(with: start),
+        let denied = stat(at: Array(output.text.dropFirst(start.count))),
+        let named = stat(at: location), denied.isSameFile(as: named), !named.isSameFile(as: file)
+      {
+        return
+      }
+      onOutput(output)
+    }
+  }
+
   /// The worker's standard input: that of this process if it is the location, otherwise `/dev/null`.
   ///
   /// It is opened again, for reading only, for two reasons. A terminal is open for writing, too, and nobody filters the
@@ -222,7 +259,7 @@ extension WorkerLaunch {
     rules.addresses = limits.addresses
     rules.files = limits.files
     // All threads share this time. The limits on elapsed time end longer calls earlier.
-    rules.processorSeconds = max(10, Int(limits.total) * 2 * coreCount)
+    rules.processorSeconds = max(10, Int(limits.total) * 2 * Cores.usable)
     return rules
   }
 }
@@ -239,14 +276,26 @@ extension Manifest.Permissions {
 
 /// The state of the worker in which a source lives.
 public struct WorkerStatus: Sendable {
-  private let session: RemoteSession
+  /// The session with the present worker, because a source can move to another one.
+  private final class Present: Sendable {
+    let session: Mutex<RemoteSession>
+
+    init(_ session: RemoteSession) { self.session = Mutex(session) }
+  }
+
+  private let present: Present
   /// The parts of its confinement, and those that this system lacks.
   public let confinement: ConfinementReport?
 
   init(_ session: RemoteSession, _ provider: LoadedProvider) {
-    self.session = session
+    present = Present(session)
     confinement = provider.confinement
   }
+
+  private var session: RemoteSession { present.session.withLock { $0 } }
+
+  /// Describes another worker from now on.
+  func follow(_ session: RemoteSession) { present.session.withLock { $0 = session } }
 
   /// The present use of resources. Throws `TableError` if the worker has ended.
   public func statistics() throws(TableError) -> ResourceUse { try session.statistics() }

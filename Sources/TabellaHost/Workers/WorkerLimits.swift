@@ -16,7 +16,7 @@ public struct WorkerLimits: Hashable, Sendable {
   /// The maximum number of threads. A machine with more than 32 processors allows two for each.
   ///
   /// The host counts every 50 milliseconds, because the kernel has no such limit for a single process.
-  public var threads = max(64, 2 * coreCount)
+  public var threads = max(64, 2 * Cores.usable)
   /// The maximum number of open files.
   public var files = 512
   /// The maximum size of one answer in bytes.

@@ -7,7 +7,8 @@
  * with dry runs, undo, ids and versions. Every byte that no edit names stays as it is. Before a save, the new file is
  * read again: if a cell would not be the one that the edit names, the edit is refused.
  *
- * All cells are text. An id is a digest of the row with its section's title, a version a digest of the file.
+ * A cell has the type of its column. An id is a digest of the row with its section's title, a version a digest of the
+ * file.
  */
 #ifndef TABELLA_DOCUMENT_H
 #define TABELLA_DOCUMENT_H
@@ -48,7 +49,7 @@ typedef struct tabella_document {
 
 /* A format: the functions of an author. None of them keeps a pointer. */
 typedef struct tabella_document_format {
-  const tabella_column *columns; /* All of TABELLA_TYPE_TEXT. */
+  const tabella_column *columns;
   int64_t column_count;
   size_t limit; /* The maximum size of a file in bytes. */
 
@@ -56,7 +57,8 @@ typedef struct tabella_document_format {
    * tabella_document_add_section and tabella_document_add_row. */
   void (*read)(tabella_document *document);
 
-  /* Appends a cell of a row to `out`. Returns 1, or 0 if the cell is missing. */
+  /* Appends a cell of a row to `out`: the bytes of text or binary, or one tabella_cell_integer, _real, _boolean or
+   * _date, as the type of the column says. Returns 1, or 0 if the cell is missing. */
   int (*cell)(tabella_document_row row, int64_t column, tabella_buffer *out);
 
   /* Appends a row with new cells, which tabella_plan_value(plan, edit, column) returns. `old` is the row whose
@@ -84,6 +86,37 @@ TABELLA_HELPER int32_t tabella_document_open(const tabella_document_format *form
                                              tabella_error *error);
 
 /* ------------------------------------------------------------------------------------------------
+ * Cells, for `cell` and `put_row`
+ * --------------------------------------------------------------------------------------------- */
+
+/* Appends an integer. */
+TABELLA_HELPER void tabella_cell_integer(tabella_buffer *out, int64_t value) {
+  tabella_buffer_put(out, &value, sizeof value);
+}
+
+/* Appends a real number. */
+TABELLA_HELPER void tabella_cell_real(tabella_buffer *out, double value) {
+  tabella_buffer_put(out, &value, sizeof value);
+}
+
+/* Appends a boolean. */
+TABELLA_HELPER void tabella_cell_boolean(tabella_buffer *out, int value) {
+  tabella_cell_integer(out, value != 0);
+}
+
+/* Appends a date, in nanoseconds since 1970-01-01T00:00:00Z. */
+TABELLA_HELPER void tabella_cell_date(tabella_buffer *out, int64_t nanoseconds) {
+  tabella_cell_integer(out, nanoseconds);
+}
+
+/* Appends the cell of this type that a text says: `-12`; `0.5` or `1e-9`; `true` or `false`; `1815-12-10` or
+ * `1815-12-10T06:30:00.25Z`; the bytes of text and binary. Returns 1, or 0 if the text says no value of this type. */
+TABELLA_HELPER int tabella_cell_read(int32_t type, tabella_string text, tabella_buffer *out);
+
+/* Appends the text of a value, which tabella_cell_read reads as the same value. A missing value has no text. */
+TABELLA_HELPER void tabella_cell_write(const tabella_value *value, tabella_buffer *out);
+
+/* ------------------------------------------------------------------------------------------------
  * Helpers for formats of lines
  * --------------------------------------------------------------------------------------------- */
 
@@ -106,6 +139,175 @@ TABELLA_HELPER tabella_string tabella_trimmed(const char *at, const char *end) {
 /* Appends a string. */
 TABELLA_HELPER void tabella_buffer_string(tabella_buffer *buffer, tabella_string string) {
   tabella_buffer_put(buffer, string.bytes, (size_t)string.length);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Cells as text
+ * --------------------------------------------------------------------------------------------- */
+
+/* Reads up to `most` digits and moves `at` behind them. Returns -1 if there are none. */
+TABELLA_HELPER int64_t tabella_digits_(const char **at, const char *end, int most) {
+  int64_t value = -1;
+  for (; *at < end && most > 0 && **at >= '0' && **at <= '9'; (*at)++, most--)
+    value = (value < 0 ? 0 : value * 10) + (**at - '0');
+  return value;
+}
+
+TABELLA_HELPER int tabella_integer_of_(tabella_string text, int64_t *out) {
+  const char *at = text.bytes, *end = text.bytes + text.length;
+  int is_negative = at < end && *at == '-';
+  uint64_t value = 0, limit = (uint64_t)INT64_MAX + (uint64_t)is_negative;
+  if (at < end && (*at == '-' || *at == '+')) at++;
+  if (at == end) return 0;
+  for (; at < end; at++) {
+    uint64_t digit = (uint64_t)(*at - '0');
+    if (*at < '0' || *at > '9' || value > (limit - digit) / 10) return 0;
+    value = value * 10 + digit;
+  }
+  *out = is_negative ? (int64_t)(0 - value) : (int64_t)value;
+  return 1;
+}
+
+/* The text and the C library can have different decimal points. */
+TABELLA_HELPER char tabella_decimal_point_(void) {
+  char text[8];
+  snprintf(text, sizeof text, "%.1f", 0.5);
+  return text[1];
+}
+
+TABELLA_HELPER int tabella_real_of_(tabella_string text, double *out) {
+  char copy[128];
+  char *end;
+  int64_t i;
+  if (text.length < 1 || text.length >= (int64_t)sizeof copy) return 0;
+  for (i = 0; i < text.length; i++) {
+    if (strchr("0123456789+-.eE", text.bytes[i]) == NULL || text.bytes[i] == '\0') return 0;
+    copy[i] = text.bytes[i] == '.' ? tabella_decimal_point_() : text.bytes[i];
+  }
+  copy[i] = '\0';
+  *out = strtod(copy, &end);
+  return *end == '\0' && end != copy && *out - *out == 0;
+}
+
+TABELLA_HELPER int tabella_date_of_(tabella_string text, int64_t *out) {
+  static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
+  const char *at = text.bytes, *end = text.bytes + text.length, *start;
+  int64_t year, month, day, hour = 0, minute = 0, second = 0, fraction = 0, days;
+  int is_leap;
+  year = tabella_digits_(&at, end, 4);
+  if (at - text.bytes != 4 || at == end || *at++ != '-') return 0;
+  month = tabella_digits_(&at, end, 2);
+  if (at == end || *at++ != '-') return 0;
+  day = tabella_digits_(&at, end, 2);
+  if (at < end && (*at == 'T' || *at == ' ')) {
+    at++;
+    hour = tabella_digits_(&at, end, 2);
+    if (at == end || *at++ != ':') return 0;
+    minute = tabella_digits_(&at, end, 2);
+    if (at < end && *at == ':') {
+      at++;
+      second = tabella_digits_(&at, end, 2);
+    }
+    if (at < end && *at == '.') {
+      start = ++at;
+      fraction = tabella_digits_(&at, end, 9);
+      if (fraction < 0) return 0;
+      for (days = at - start; days < 9; days++) fraction *= 10;
+    }
+    if (at < end && *at == 'Z') at++;
+  }
+  is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  if (at != end || month < 1 || month > 12 || day < 1 ||
+      day > before[month] - before[month - 1] + (month == 2 && is_leap) || hour < 0 || hour > 23 || minute < 0 ||
+      minute > 59 || second < 0 || second > 59)
+    return 0;
+  days = (year - 1970) * 365 + (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 - 477 + before[month - 1] +
+         (month > 2 && is_leap) + day - 1;
+  second += days * 86400 + hour * 3600 + minute * 60;
+  if (year < 1 || second < -9223372036 || second > 9223372035) return 0;
+  *out = second * 1000000000 + fraction;
+  return 1;
+}
+
+TABELLA_HELPER int tabella_cell_read(int32_t type, tabella_string text, tabella_buffer *out) {
+  int64_t integer = 0;
+  double real = 0;
+  int is_true = tabella_string_equals(text, "true");
+  switch (type) {
+    case TABELLA_TYPE_INTEGER:
+      if (!tabella_integer_of_(text, &integer)) return 0;
+      break;
+    case TABELLA_TYPE_REAL:
+      if (!tabella_real_of_(text, &real)) return 0;
+      tabella_cell_real(out, real);
+      return 1;
+    case TABELLA_TYPE_BOOLEAN:
+      if (!is_true && !tabella_string_equals(text, "false")) return 0;
+      integer = is_true;
+      break;
+    case TABELLA_TYPE_DATE:
+      if (!tabella_date_of_(text, &integer)) return 0;
+      break;
+    default: tabella_buffer_string(out, text); return 1;
+  }
+  tabella_cell_integer(out, integer);
+  return 1;
+}
+
+TABELLA_HELPER void tabella_put_real_(double value, tabella_buffer *out) {
+  char text[40];
+  char *at;
+  int digits;
+  for (digits = 15; digits < 18; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  at = strchr(text, tabella_decimal_point_());
+  if (at != NULL) *at = '.';
+  tabella_buffer_text(out, text);
+}
+
+TABELLA_HELPER void tabella_put_date_(int64_t nanoseconds, tabella_buffer *out) {
+  char text[64], *at = text;
+  int64_t fraction = nanoseconds % 1000000000, second, days, era, year, month, day;
+  if (fraction < 0) fraction += 1000000000;
+  second = nanoseconds / 1000000000 - (nanoseconds % 1000000000 < 0);
+  days = second / 86400 - (second % 86400 < 0);
+  second -= days * 86400;
+  /* Days since March 1 of the year 0, in cycles of 400 years. All dates of the contract lie after it. */
+  days += 719468;
+  era = days / 146097;
+  day = days % 146097;
+  year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+  day -= year * 365 + year / 4 - year / 100;
+  month = (5 * day + 2) / 153;
+  day -= (153 * month + 2) / 5 - 1;
+  month += month < 10 ? 3 : -9;
+  year += era * 400 + (month < 3);
+  at += snprintf(at, 16, "%04d-%02d-%02d", (int)year, (int)month, (int)day);
+  if (second != 0 || fraction != 0)
+    at += snprintf(at, 16, "T%02d:%02d:%02d", (int)(second / 3600), (int)(second / 60 % 60), (int)(second % 60));
+  if (fraction != 0) at += snprintf(at, 16, ".%09d", (int)fraction);
+  while (fraction != 0 && at[-1] == '0') at--;
+  *at = '\0';
+  tabella_buffer_text(out, text);
+  if (second != 0 || fraction != 0) tabella_buffer_text(out, "Z");
+}
+
+TABELLA_HELPER void tabella_cell_write(const tabella_value *value, tabella_buffer *out) {
+  char text[24];
+  switch (value->type) {
+    case TABELLA_TYPE_INTEGER:
+      snprintf(text, sizeof text, "%lld", (long long)value->integer);
+      tabella_buffer_text(out, text);
+      break;
+    case TABELLA_TYPE_REAL: tabella_put_real_(value->real, out); break;
+    case TABELLA_TYPE_BOOLEAN: tabella_buffer_text(out, value->integer != 0 ? "true" : "false"); break;
+    case TABELLA_TYPE_DATE: tabella_put_date_(value->integer, out); break;
+    case TABELLA_TYPE_TEXT:
+    case TABELLA_TYPE_BINARY: tabella_buffer_string(out, value->bytes); break;
+    default: break;
+  }
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -289,6 +491,18 @@ TABELLA_HELPER int tabella_document_is_(const tabella_buffer *text, int is_prese
                     : expected.bytes == NULL;
 }
 
+/* Appends a value as `cell` would. Returns 0 if it is missing. */
+TABELLA_HELPER int tabella_document_value_(const tabella_value *value, tabella_buffer *out) {
+  switch (value->type) {
+    case 0: return 0;
+    case TABELLA_TYPE_REAL: tabella_cell_real(out, value->real); return 1;
+    case TABELLA_TYPE_BOOLEAN: tabella_cell_boolean(out, value->integer != 0); return 1;
+    case TABELLA_TYPE_INTEGER:
+    case TABELLA_TYPE_DATE: tabella_cell_integer(out, value->integer); return 1;
+    default: tabella_buffer_string(out, value->bytes); return 1;
+  }
+}
+
 /* Whether a row that was read again has the cells that the batch gives it. */
 TABELLA_HELPER int tabella_document_row_is_(const tabella_document_source_ *source,
                                             const tabella_document *now, const tabella_plan *plan,
@@ -300,15 +514,15 @@ TABELLA_HELPER int tabella_document_row_is_(const tabella_document_source_ *sour
     const tabella_value *value = tabella_plan_value(plan, planned.edit, column);
     tabella_buffer text = {NULL, 0, 0, 0}, was = {NULL, 0, 0, 0};
     tabella_string expected = {NULL, 0};
+    int is_present = 0;
     if (value != NULL) {
-      if (value->type != 0) expected = value->bytes;
-      if (value->type != 0 && expected.bytes == NULL) expected.bytes = "";
+      is_present = tabella_document_value_(value, &was);
     } else if (planned.from.row >= 0) {
       int64_t number = old->sections[planned.from.section].first + planned.from.row;
-      int is_present = source->format->cell(old->rows[number], column, &was);
-      expected.bytes = is_present ? (was.bytes != NULL ? was.bytes : "") : NULL;
-      expected.length = (int64_t)was.size;
+      is_present = source->format->cell(old->rows[number], column, &was);
     }
+    expected.bytes = is_present ? (was.bytes != NULL ? was.bytes : "") : NULL;
+    expected.length = (int64_t)was.size;
     is_same = tabella_document_is_(&text, source->format->cell(now->rows[row], column, &text), expected) &&
               !text.failed && !was.failed;
     tabella_buffer_free(&text);
@@ -399,6 +613,18 @@ TABELLA_HELPER int32_t tabella_document_row_count_(void *source, int64_t section
   return TABELLA_OK;
 }
 
+/* Appends a cell that `cell` has appended to a buffer. If it has another size, the batch reports a wrong type. */
+TABELLA_HELPER void tabella_document_put_cell_(tabella_batch_builder *batch, int64_t at, int32_t type,
+                                               const tabella_buffer *cell) {
+  uint64_t word = 0;
+  if (type == TABELLA_TYPE_TEXT || type == TABELLA_TYPE_BINARY) {
+    tabella_batch_put_(batch, at, type, 1, 0, cell->bytes, cell->size);
+    return;
+  }
+  if (cell->size == sizeof word) memcpy(&word, cell->bytes, sizeof word);
+  tabella_batch_put_(batch, at, cell->size == sizeof word ? type : 0, 1, word, NULL, 0);
+}
+
 TABELLA_HELPER int32_t tabella_document_rows_(void *source, const tabella_row_request *request,
                                               tabella_batch *out, tabella_error *error) {
   const tabella_document_source_ *self = (const tabella_document_source_ *)source;
@@ -418,7 +644,7 @@ TABELLA_HELPER int32_t tabella_document_rows_(void *source, const tabella_row_re
     for (i = 0; i < request->column_count; i++) {
       text.size = 0;
       if (self->format->cell(self->document.rows[section->first + r], request->columns[i], &text))
-        tabella_batch_text(batch, i, text.bytes, text.size);
+        tabella_document_put_cell_(batch, i, self->format->columns[request->columns[i]].type, &text);
       else
         tabella_batch_missing(batch, i);
     }

@@ -15,6 +15,29 @@ import Testing
     return try ledgers.tabella(["apply", "a.ledger", "edits.jsonl"] + more)
   }
 
+  /// The ids of a ledger are keys. A batch that gave a key to another row ended with "broke the contract", after it was
+  /// stored.
+  @Test(arguments: [
+    (
+      #"{"op":"delete","row":"id:Ada"}"# + "\n"
+        + #"{"op":"insert","at":"0:2","cells":{"name":"Ada","count":9}}"#,
+      "Bob\t2\nCy\t\\N\nAda\t9\n"
+    ),
+    (
+      #"{"op":"set","row":"id:Ada","cells":{"name":"Bob"}}"# + "\n"
+        + #"{"op":"set","row":"id:Bob","cells":{"name":"Cy"}}"# + "\n"
+        + #"{"op":"delete","row":"id:Cy"}"#, "Bob\t1\nCy\t2\n"
+    ),
+  ])
+  func aKeyPassesToAnotherRow(_ batch: String, _ content: String) throws {
+    let result = try apply(batch)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try ledgers.content() == content)
+    #expect(ledgers.receiptIDs.count == 1)
+    #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+  }
+
   @Test func aBatch() throws {
     let batch = """
       {"op":"set","row":"id:Bob","cells":{"count":null,"name":"Bo"}}

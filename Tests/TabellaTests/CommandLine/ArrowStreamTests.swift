@@ -104,6 +104,23 @@ import Testing
     try compare(path, "-o", "types=infer", "--rows", "1001..")
   }
 
+  /// The number of threads makes no difference.
+  @Test func threadsWriteTheSame() throws {
+    let lines = (0..<60_000).map {
+      "\($0),\($0 % 7 == 0 ? "" : "\($0).5"),2024-01-0\($0 % 9 + 1),w\($0)\n"
+    }
+    let path = try folder.write("threads.csv", "id,real,day,word\n" + lines.joined())
+    for format in ["arrow-stream", "csv", "jsonl"] {
+      let outputs = try ["1", "2", "4"].map { threads in
+        try run(
+          buildFolder + "/tabella", ["export", path, "-o", "types=infer", "--format", format],
+          environment: ["LC_ALL": "C.UTF-8", "TZ": "UTC", "TABELLA_THREADS": threads])
+      }
+      #expect(outputs.allSatisfy { $0.status == 0 && $0.output == outputs[0].output }, "\(format)")
+    }
+    #expect(try compare(path, "-o", "types=infer").rows.count == 60_000)
+  }
+
   @Test func foldersArrive() throws {
     try folder.write("a", "1")
     try folder.write("b ü", "22")

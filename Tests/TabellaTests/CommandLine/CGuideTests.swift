@@ -19,13 +19,14 @@ import Testing
     ).map(\.1)
   }
 
-  /// Every line of code is a line of ini.c or lines.c.
+  /// Every line of code is a line of ini.c, of lines.c, or of the typed document of the tests.
   @Test func theCodeShownIsTested() throws {
     let sources = try [
-      "Examples/provider-c/ini.c", "Tests/TabellaTests/Host/Libraries/lines.c",
+      "Examples/provider-c/ini.c", "Examples/provider-c/lines.c",
+      "Tests/TabellaTests/Host/Libraries/typed.c",
     ].map { Set(lines(try text($0))) }
     let shown = try blocks("c")
-    #expect(shown.count == 3)
+    #expect(shown.count == 5)
     for block in shown {
       #expect(sources.contains { $0.isSuperset(of: lines(block)) }, "\(block)")
     }

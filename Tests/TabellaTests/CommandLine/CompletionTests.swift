@@ -89,7 +89,8 @@ import Testing
     #expect(try values("show", people, "-o", "").contains("delimiter="))
     #expect(try values("show", people, "-o", "t") == ["types="])
     #expect(try values("show", people, "-o", "types=infer", "-o", "t").isEmpty)
-    #expect(try values("show", people, "-o", "types=") == ["types=text", "types=infer"])
+    #expect(
+      try values("show", people, "-o", "types=") == ["types=text", "types=infer", "types=sample"])
     #expect(try values("show", people, "-otypes=i") == ["-otypes=infer"])
     #expect(try values("show", "-o", "hea") == ["header="])
     #expect(try values("show", "--provider", "directory", "-o", "hidden=t") == ["hidden=true"])
@@ -345,7 +346,7 @@ import Testing
       ("tabella show 'my", ["my file.csv"]), ("tabella show csv:peo", ["csv:people.csv"]),
       ("tabella show deep/", ["deep/in ner.csv"]),
       ("tabella show --format=mark", ["--format=markdown"]),
-      ("tabella show people.csv -o types=", ["types=text", "types=infer"]),
+      ("tabella show people.csv -o types=", ["types=text", "types=infer", "types=sample"]),
       ("tabella show people.csv --sort=born:d", ["--sort=born:desc"]),
       ("tabella show my\\ file.csv --columns name,", ["name,born"]),
       ("tabella show odd.csv --columns 'tw", ["two words"]),

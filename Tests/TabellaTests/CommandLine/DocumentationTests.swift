@@ -98,12 +98,13 @@ import Testing
     let blocks = Self.blocks("sh", in: try Self.text("docs/debugging.md"))
     #expect(blocks.count == 5)
     for block in blocks {
+      let line = block.replacing(
+        "$(pkg-config --cflags tabella)", with: "-I\(packageFolder)/Sources/CTabella/include")
       let result = try run(
-        "/bin/sh", ["-e", "-c", block],
+        "/bin/sh", ["-e", "-c", line],
         environment: [
           "PATH": "\(buildFolder):\(searchPath)", "LC_ALL": "C.UTF-8",
-          "TABELLA": packageFolder, "TABELLA_PROVIDER_PATH": folder.path,
-          "XDG_STATE_HOME": folder.path,
+          "TABELLA_PROVIDER_PATH": folder.path, "XDG_STATE_HOME": folder.path,
         ], directory: folder.path)
       #expect(result.status == 0, "\(block): \(result.errors)\(result.text)")
       let says = [

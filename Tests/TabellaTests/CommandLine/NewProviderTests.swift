@@ -45,13 +45,13 @@ import Testing
     let text = Array(try content("\(name)/\(name).tabella.json").utf8)
     let manifest = try Manifest(parsing: text)
     #expect(manifest.id == name && manifest.schemes == [name] && manifest.library == "\(name).so")
-    #expect(Manifest.ignoredMembers(of: text).isEmpty)
+    #expect(Manifest.ignored(in: text).isEmpty)
     if language == .swift {
       #expect(try content("\(name)/Package.swift").contains("name: \"ABCDProvider\""))
     }
   }
 
-  @Test(arguments: ["tabella.rs", "provider.rs"])
+  @Test(arguments: ["tabella.rs", "provider.rs", "ids.rs"])
   func helpersForRustAreThoseOfTheExample(_ name: String) throws {
     let (example, copy) = (
       "Examples/provider-rust/\(name)", "Sources/ProviderTemplates/rust/\(name)"
@@ -93,23 +93,60 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
+  /// `make clean` deleted the build of the SDK, which takes minutes.
+  @Test(.needs("make")) func cleaningKeepsTheSDK() throws {
+    #expect(try tabella("new-provider", "moons").status == 0)
+    let build = "\(folder.path)/moons/.build/release"
+    let files = ["MoonsProvider.build/Provider.o", "libMoonsProvider.so", "Tabella.build/Batch.o"]
+    for file in files {
+      try FileManager.default.createDirectory(
+        atPath: "\(build)/\(file.split(separator: "/")[0])", withIntermediateDirectories: true)
+      if file.contains("/") { try folder.write("moons/.build/release/\(file)", "x") }
+    }
+    func make(_ target: String) throws -> [String] {
+      #expect(
+        try run(findProgram("make"), ["-s", "-C", folder.path + "/moons", target]).status == 0)
+      return (try? FileManager.default.contentsOfDirectory(atPath: build)) ?? []
+    }
+    #expect(try make("clean") == ["Tabella.build"])
+    #expect(try make("distclean") == [])
+    #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/moons/.build"))
+    for language in ["c", "rust"] {
+      #expect(try tabella("new-provider", language, "--language", language).status == 0)
+      let made = try run(
+        findProgram("make"), ["-s", "-C", "\(folder.path)/\(language)", "distclean"])
+      #expect(made.status == 0, "\(made.errors)")
+    }
+  }
+
   // Built templates
 
   /// Builds a provider and runs its own test, which must have no warning.
-  func buildAndTest(_ name: String, _ language: ProviderLanguage) throws {
+  func buildAndTest(
+    _ name: String, _ language: ProviderLanguage, environment: [String: String] = [:]
+  ) throws {
     let made = try tabella("new-provider", name, "--language", language.rawValue)
     #expect(made.status == 0, "\(made.errors)")
     let tested = try run(
       findProgram("make"), ["-s", "-C", "\(folder.path)/\(name)", "test"],
-      environment: ["TABELLA": buildFolder + "/tabella", "LC_ALL": "C.UTF-8"])
+      environment: ["TABELLA": buildFolder + "/tabella", "LC_ALL": "C.UTF-8"]
+        .merging(environment) { $1 })
     #expect(tested.status == 0 && !tested.text.contains("warning"), "\(tested.text)")
     #expect(!tested.errors.contains("warning"), "\(tested.errors)")
     #expect(tested.text.components(separatedBy: " passed, ").count == 3, "\(tested.text)")
   }
 
-  @Test(.needs("make", "rustc", "cc")) func theTemplateInRustPasses() throws {
-    try buildAndTest("lines", .rust)
+  /// Also with rustc 1.63, the promised minimum, if Debian's package is installed.
+  @Test(.needs("make", "rustc", "cc"), arguments: rustCompilers)
+  func theTemplateInRustPasses(_ rustc: String) throws {
+    try buildAndTest("lines", .rust, environment: ["RUSTC": rustc])
   }
+
+  static let rustCompilers: [String] = {
+    let oldest = "/usr/bin/rustc"
+    let version = (try? run(oldest, ["--version"]))?.text ?? ""
+    return ["rustc"] + (version.hasPrefix("rustc 1.63.") ? [oldest] : [])
+  }()
 
   /// Everything about the provider in C, so that it is compiled once.
   @Test(.needs("make", "cc")) func theTemplateInCPasses() throws {

@@ -33,7 +33,7 @@ enum Lie: String, CaseIterable {
     duplicateID, changedID, idUnasked, idLeadsElsewhere, titleOutOfBounds, indexOutOfBounds,
     outOfRangeAccepted, untypedRefusal, restlessVersion, moreBehindTheEnd, endlessRemarks,
     noticesMatter, sortedGathering, leakedBatch, elementOfNoKind, elementNowhere, spanBeyondText,
-    failingElement
+    failingElement, unreadableText
 
   /// The law that must notice the lie.
   var law: String {
@@ -41,6 +41,7 @@ enum Lie: String, CaseIterable {
     case .wrongCount, .fallingCount, .changingExactCount, .moreBehindTheEnd: "counts-hold"
     case .uncountedSection: "sections-counted"
     case .overlappingCut: "cuts-agree"
+    case .unreadableText: "text-reads"
     case .wrongProjection: "projection-agrees"
     case .changingCells: "cells-hold"
     case .badOffsets, .badNullCount, .falseUTF8, .wrongType, .tooManyRows: "batches-valid"
@@ -71,7 +72,11 @@ final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdenti
 
   init(_ lie: Lie?) { self.lie = lie }
 
-  var columns: [Column] { base.columns }
+  var columns: [Column] {
+    var columns = base.columns
+    if lie == .unreadableText { columns[0].reads = .integer }
+    return columns
+  }
   var sections: (any TableSections)? { self }
   var sectionIndex: (any TableSectionIndex)? { self }
   var identity: (any TableIdentity)? { self }

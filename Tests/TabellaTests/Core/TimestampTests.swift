@@ -49,4 +49,19 @@ import Testing
     "9999-01-01", "20240101", "2024-01-01T10:00:60Z", "1900-02-29",
   ])
   func refuses(_ text: String) { #expect(parse(text) == nil) }
+
+  /// A time without a zone is that of a clock in UTC. A text with a zone is the same moment as in RFC 3339.
+  @Test(
+    arguments: [
+      ("2026-11-24 10:00", "2026-11-24T10:00:00Z"), ("2026-11-24T10", "2026-11-24T10:00:00Z"),
+      ("2026-11-24T10:00:00.25", "2026-11-24T10:00:00.250Z"),
+      ("2026-11-24", "2026-11-24T00:00:00Z"),
+      ("2026-11-24T10:00:00+01:00", "2026-11-24T09:00:00Z"), ("2026-11-24 25:00", nil),
+      ("soon", nil), ("9999-01-01 10:00", nil),
+    ] as [(String, String?)])
+  func readsAClock(_ text: String, _ expected: String?) {
+    var text = text
+    let time = text.withUTF8 { Timestamp(clock: UnsafeRawBufferPointer($0)) }
+    #expect(time?.description == expected)
+  }
 }

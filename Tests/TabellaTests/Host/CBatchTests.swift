@@ -54,13 +54,23 @@ import Testing
     }
   }
 
-  @Test(arguments: ["mistyped", "ragged", "no-such-column", "id-unasked"])
-  func mistakesAreReported(_ mistake: String) throws {
+  /// Each message says what was expected, and the function to call. "column 2 has 0 cells" meant missing ids.
+  @Test(arguments: [
+    ("mistyped", "use the function of the type that tabella_batch_new got"),
+    ("ragged", "column 0 of the batch (counted from 0) has 6 cells for 5 rows: append one cell"),
+    ("no-such-column", "a cell was appended to column 8, but the batch has 2 columns"),
+    ("id-unasked", "the builder has no ids; create it with ids = 1"),
+    ("id-forgotten", "the batch has 0 ids for 5 rows: call tabella_batch_id once for each row"),
+  ])
+  func mistakesAreReported(_ mistake: String, _ message: String) throws {
     let source = try open(mistake)
     do throws(TableError) {
       _ = try source.rows(RowRequest(first: 0, count: 5, columns: [0, 1]))
       Issue.record("\(mistake) was not noticed")
-    } catch { #expect(error.code == .internal && error.provider == "batches") }
+    } catch {
+      #expect(error.code == .internal && error.provider == "batches")
+      #expect(error.message.contains(message), "\(error.message)")
+    }
   }
 
   /// The host receives every kind of change that an author in C lists.

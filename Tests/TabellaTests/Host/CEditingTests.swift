@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func aPlanKeepsTheLaws() throws {
-    try expectLaws("Tests/TabellaTests/Host/Libraries/lines.c", "one\ntwo\ntwo\n\nthree\nfour")
+    try expectLaws("Examples/provider-c/lines.c", "one\ntwo\ntwo\n\nthree\nfour")
   }
 
   @Test func iniFilesKeepTheLaws() throws {
@@ -44,6 +44,106 @@ import Testing
     try expectLaws("Examples/provider-c/ini.c", sample.replacing("\n", with: "\r\n"))
     try expectLaws("Examples/provider-c/ini.c", "")
     try expectLaws("Examples/provider-c/ini.c", "a=1\n# two\nb\n[s]\n[s]\nx = 1\nx = 1\n\n; end")
+  }
+
+  // Typed documents
+
+  private func openTyped(_ text: String) throws -> any TableDataSource {
+    let library = try loadLibrary(
+      at: compileLibrary(
+        packageFolder + "/Tests/TabellaTests/Host/Libraries/typed.c", into: folder, name: "typed.so"
+      ))
+    let path = try folder.write("typed", text)
+    return try library.open(OpenRequest(location: Array(path.utf8)))
+  }
+
+  @Test func typedDocumentsKeepTheLaws() throws {
+    try expectLaws(
+      "Tests/TabellaTests/Host/Libraries/typed.c",
+      "Ada\t1\t1.5\ttrue\t1815-12-10\n\nBob\t\t\t\t\nCy\t-7\t1e300\tfalse\t1969-12-31T23:59:59.5Z")
+  }
+
+  /// A cell has the value that its text says. It is missing if the text says none of its type.
+  @Test func textIsReadAsTheTypeOfItsColumn() throws {
+    let second: Int64 = 1_000_000_000
+    let day = 86400 * second
+    func date(_ nanoseconds: Int64) -> Cell { .date(Timestamp(nanoseconds: nanoseconds)) }
+    let cases: [[(String, Cell)]] = [
+      [
+        ("0", .integer(0)), ("+12", .integer(12)), ("-9223372036854775808", .integer(.min)),
+        ("9223372036854775807", .integer(.max)), ("9223372036854775808", .missing),
+        ("-9223372036854775809", .missing), ("1.0", .missing), ("-", .missing), ("1 ", .missing),
+      ],
+      [
+        ("0.5", .real(0.5)), ("-0", .real(-0.0)), ("12", .real(12)), ("1e300", .real(1e300)),
+        ("5e-324", .real(.leastNonzeroMagnitude)), ("1e999", .missing), ("nan", .missing), ("0x10", .missing),
+        ("1,5", .missing), ("e", .missing),
+      ],
+      [("true", .boolean(true)), ("false", .boolean(false)), ("True", .missing), ("1", .missing)],
+      [
+        ("1970-01-01", date(0)), ("1969-12-31", date(-day)), ("2000-02-29", date(11016 * day)),
+        ("1900-02-29", .missing), ("2000-02-30", .missing), ("2000-13-01", .missing),
+        ("1970-01-02T03:04:05.25Z", date(day + (3 * 3600 + 4 * 60 + 5) * second + second / 4)),
+        ("1970-01-01 00:01", date(60 * second)), ("1970-01-01T24:00", .missing),
+        ("1677-09-21T00:12:44Z", date(-9_223_372_036 * second)), ("1677-01-01", .missing),
+        ("2262-04-11T23:47:15.999999999Z", date(9_223_372_036 * second - 1)),
+        ("2263-01-01", .missing), ("70-01-01", .missing), ("1970-01-01x", .missing),
+      ],
+    ]
+    for (number, column) in cases.enumerated() {
+      let tabs = String(repeating: "\t", count: number + 1)
+      let source = try openTyped(column.map { tabs + $0.0 + "\n" }.joined())
+      let rows = try source.rows(RowRequest(first: 0, count: column.count, columns: [number + 1]))
+      for (row, (text, expected)) in column.enumerated() {
+        #expect(rows.row(row) == [expected], "\(text) in column \(number + 1)")
+      }
+    }
+  }
+
+  /// Every value is written so that it is read as the same value, and other fields keep their bytes.
+  @Test func valuesAreWrittenAsTheTypeOfTheirColumn() throws {
+    let source = try openTyped("Ada\t007\t?\ttrue\tnever\n")
+    let editing = try #require(source.editing)
+    func set(_ column: Int, _ cell: Cell) throws {
+      let batch = EditBatch([.set(.path(IndexPath(section: 0, row: 0)), cells: [column: cell])])
+      _ = try editing.commit(batch)
+      let now = try source.rows(RowRequest(first: 0, count: 1, columns: [column]))
+      #expect(now.row(0) == [cell], "\(cell)")
+    }
+    func text() throws -> String { String(decoding: try folder.read("typed"), as: UTF8.self) }
+    try set(0, "Bob")
+    #expect(try text() == "Bob\t007\t?\ttrue\tnever\n")
+    try set(1, .integer(.min))
+    try set(2, .real(0.1))
+    try set(3, .boolean(false))
+    try set(4, .date(Timestamp(nanoseconds: -1)))
+    #expect(
+      try text() == "Bob\t-9223372036854775808\t0.1\tfalse\t1969-12-31T23:59:59.999999999Z\n")
+    try set(4, .date(Timestamp(nanoseconds: 86_400_000_000_000)))
+    #expect(try text().hasSuffix("\t1970-01-02\n"))
+    try set(4, .missing)
+    #expect(try text() == "Bob\t-9223372036854775808\t0.1\tfalse\t\n")
+    var generator = SeededGenerator(seed: 7)
+    for _ in 0..<200 {
+      let real = Double(bitPattern: .random(in: 0...UInt64.max, using: &generator))
+      if real.isFinite { try set(2, .real(real)) }
+      // A second less than the earliest date has no text that is read.
+      let date = Int64.random(in: (.min + 1_000_000_000)...(.max), using: &generator)
+      try set(4, .date(Timestamp(nanoseconds: date)))
+    }
+    // A value of another type, and one that no text stands for, are refused.
+    for (column, cell) in [(1, Cell.text([55])), (2, .real(.infinity)), (0, "a\tb")] {
+      #expect(throws: TableError.self) { try set(column, cell) }
+    }
+  }
+
+  /// An author who appends something else gets an error, and no other memory is read.
+  @Test func aCellOfAnotherSizeIsAnError() throws {
+    let source = try openTyped("Ada\tlies\n")
+    do throws(TableError) {
+      _ = try source.rows(RowRequest(first: 0, count: 1, columns: [1]))
+      Issue.record("a cell of four bytes was taken for an integer")
+    } catch { #expect(error.code == .internal) }
   }
 
   /// The same random batches lead to the same table in an INI file and in memory, and the lines that no edit names stay.

@@ -19,7 +19,9 @@ import Testing
     for file in [
       "Examples/provider-c/planets.c", "Examples/provider-c/memory.c",
       "Examples/provider-c/ini.c",
+      "Examples/provider-c/lines.c",
       "Tests/TabellaTests/Host/Libraries/batches.c",
+      "Tests/TabellaTests/Host/Libraries/typed.c",
       "Tests/Faults/savers/header.c",
     ] {
       let result = try run(
@@ -48,7 +50,8 @@ import Testing
   }
 
   static let headers = [
-    "tabella.h", "tabella_batch.h", "tabella_edit.h", "tabella_save.h", "tabella_embed.h",
+    "tabella.h", "tabella_batch.h", "tabella_edit.h", "tabella_save.h", "tabella_document.h",
+    "tabella_embed.h",
   ]
 
   private func expectCompiles(

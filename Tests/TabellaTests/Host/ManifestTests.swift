@@ -114,16 +114,22 @@ import Testing
   }
 
   @Test func ignoredMembersAreListed() throws {
-    #expect(Manifest.ignoredMembers(of: Array(Self.good.utf8)).isEmpty)
+    #expect(Manifest.ignored(in: Array(Self.good.utf8)).isEmpty)
     let text = #"""
       {"id":"x","pattern":[],"options":[{"name":"a"},{"sumary":""}],"confinement":{"later":1},
-      "magic":[{"bytes":"00","size":1}],"columns":[{"colour":1}]}
+      "magic":[{"bytes":"00","size":1}],"columns":[{"colour":1},{"unit":"byte"},{"unit":"bytes"}],
+      "capabilities":["ids","edits","sectionIndex","tabella.gathering/1","flying"]}
       """#
-    let ignored = Manifest.ignoredMembers(of: Array(text.utf8))
-    #expect(ignored.count == 5)
+    let ignored = Manifest.ignored(in: Array(text.utf8))
+    #expect(ignored.count == 10)
     for part in [
       "\"pattern\"; did you mean patterns?", "\"options[1].sumary\"; did you mean summary?",
       "\"confinement.later\"", "\"magic[0].size\"", "\"columns[0].colour\"",
+      "\"columns[1].unit\" = \"byte\"; did you mean bytes?",
+      "\"capabilities[1]\" = \"edits\"; did you mean edit?",
+      "\"capabilities[2]\" = \"sectionIndex\"; did you mean index?",
+      "\"capabilities[3]\" = \"tabella.gathering/1\"; did you mean gather?",
+      "\"capabilities[4]\" = \"flying\" (the words are sections index ids ",
     ] { #expect(ignored.contains { $0.hasPrefix(part) }, "\(part) in \(ignored)") }
   }
 
@@ -186,7 +192,7 @@ import Testing
       let text = try String(contentsOfFile: "\(packageFolder)/\(path)", encoding: .utf8)
       let manifest = try JSONValue(parsing: Array(text.utf8))
       #expect(Self.fits(manifest, schema, schema), "\(path)")
-      #expect(Manifest.ignoredMembers(of: Array(text.utf8)).isEmpty)
+      #expect(Manifest.ignored(in: Array(text.utf8)).isEmpty)
     }
   }
 

@@ -147,6 +147,10 @@ import Testing
   // Reports and statuses of refusals
 
   func tabella(_ arguments: String..., preload: [String: String] = [:]) throws -> ProgramResult {
+    try tabella(arguments, preload: preload)
+  }
+
+  func tabella(_ arguments: [String], preload: [String: String] = [:]) throws -> ProgramResult {
     try run(
       buildFolder + "/tabella", arguments,
       environment: [
@@ -192,6 +196,33 @@ import Testing
     try folder.write("added/planets.so", "no library")
     let broken = try tabella("count", "planets:")
     #expect(broken.status == 3 && broken.errors.contains("is not an ELF file"))
+  }
+
+  /// A folder with a typing error was searched in silence, and the provider was simply not there.
+  @Test func aMissingFolderIsReported() throws {
+    let file = try folder.write("a.csv", "a\n1\n")
+    #expect(mkdir(folder.path + "/dir", 0o755) == 0)
+    let missing = "\(folder.path)/ad"
+    let sentence = "TABELLA_PROVIDER_PATH names this folder, which does not exist"
+    func run(_ arguments: String...) throws -> ProgramResult {
+      try tabella(arguments, preload: ["TABELLA_PROVIDER_PATH": "\(folder.path)/dir:\(missing)"])
+    }
+    let listed = try run("providers")
+    #expect(listed.status == 0 && listed.errors == "tabella: refused: \(missing): \(sentence)\n")
+    let described = try run("describe", file)
+    #expect(described.status == 0 && described.text.contains("\(missing): \(sentence)"))
+    #expect(try run("describe", "csv").errors == "tabella: refused: \(missing): \(sentence)\n")
+    // A command that finds its provider does not mention the folder.
+    let shown = try run("show", file)
+    #expect(shown.status == 0 && shown.errors.isEmpty)
+    for arguments in [["show", "planets:"], ["show", file, "--provider", "planets"]] {
+      let failed = try tabella(
+        arguments, preload: ["TABELLA_PROVIDER_PATH": "\(folder.path)/dir:\(missing)"])
+      #expect(failed.status == 3 && failed.errors.contains(missing), "\(failed.errors)")
+      #expect(failed.errors.split(separator: "\n").count == 1)
+    }
+    try folder.write("ad", "no folder")
+    #expect(try run("providers").errors.contains("which is no folder"))
   }
 
   @Test func describeTellsWhatIsTrusted() throws {

@@ -72,6 +72,11 @@ static int32_t rows(void *source, const tabella_row_request *request, tabella_ba
   if (request->flags & TABELLA_ROWS_IDS)
     return tabella_fail(error, TABELLA_NOT_SUPPORTED, "rows have no ids");
   batch = tabella_batch_for(request, columns);
+  if (strcmp(mistake, "id-forgotten") == 0) {
+    const int32_t types[] = {TABELLA_TYPE_TEXT, TABELLA_TYPE_INTEGER};
+    tabella_batch_discard(batch);
+    batch = tabella_batch_new(types, 2, 1);
+  }
   for (row = request->first; row < ROWS && row - request->first < request->count; row++)
     for (i = 0; i < request->column_count; i++) add(batch, i, request->columns[i], row);
   if (strcmp(mistake, "mistyped") == 0) tabella_batch_real(batch, 0, 1.5);

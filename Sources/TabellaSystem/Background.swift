@@ -1,36 +1,37 @@
-import CTabella
 import Glibc
-import TabellaSystem
 
-/// A batch that a thread reads while the caller uses the batch before it.
-final class ReadAhead {
+/// A value that a thread computes while the caller does other work.
+///
+/// The owner must call ``take()`` once. Until then, it uses nothing that the thread uses.
+package final class Background<Value> {
   private let thread: SystemThread
   private let outcome: Outcome
 
   /// The result of the thread, which only the thread uses until it has ended.
   private final class Outcome {
-    var result: Result<ArrowArray, RowStream.Failure>?
+    var value: Value?
   }
 
-  /// Starts a thread that reads. Returns nil if that fails.
+  /// Starts a thread that calls `body`. Returns nil if that fails.
   ///
   /// All signals are blocked on the thread, so that they reach the threads of the program.
-  init?(_ read: @escaping () -> Result<ArrowArray, RowStream.Failure>) {
+  package init?(_ body: @escaping () -> Value) {
     let outcome = Outcome()
     self.outcome = outcome
     // The new thread inherits the signal mask.
     var (all, old) = (sigset_t(), sigset_t())
     sigfillset(&all)
     pthread_sigmask(SIG_SETMASK, &all, &old)
-    let thread = SystemThread { outcome.result = read() }
+    let thread = SystemThread { outcome.value = body() }
     pthread_sigmask(SIG_SETMASK, &old, nil)
     guard let thread else { return nil }
     self.thread = thread
   }
 
-  /// Waits for the batch. Must be called once.
-  func take() -> Result<ArrowArray, RowStream.Failure>? {
+  /// Waits for the value.
+  package func take() -> Value {
     thread.join()
-    return outcome.result
+    guard let value = outcome.value else { preconditionFailure("the value is taken once") }
+    return value
   }
 }

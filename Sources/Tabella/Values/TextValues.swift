@@ -1,21 +1,22 @@
 extension Column {
   /// The values of some cells of the column: the cells themselves, or their text converted to the type ``reads``.
   ///
+  /// A date without a zone never shifts: its day begins at midnight UTC, and its time of day is that in UTC. Text that
+  /// cannot be read as the type has no value, so the cell is missing.
+  ///
   /// - Complexity: O(bytes) if the text is converted, otherwise O(1).
   public func values(of cells: ColumnBatch) -> ColumnBatch {
     guard let reads, cells.type == .text else { return cells }
-    let builder = BatchBuilder([reads], capacity: cells.count)
-    for row in 0..<cells.count {
-      if cells.missingCount > 0, cells.isMissing(row) {
-        builder.columns[0].appendMissing()
-      } else {
-        cells.withBytes(at: row) { text in
-          builder.columns[0].append(
-            TextValue.value(in: text, as: reads, hasDecimalComma: hasDecimalComma) ?? .missing)
-        }
-      }
-    }
-    return builder.finish().columns[0]
+    return cells.converted(to: reads, hasDecimalComma: hasDecimalComma)
+  }
+
+  /// The value of a text in a column that reads as a type; nil if the text has another format.
+  ///
+  /// ``TextValue`` describes the formats. A date may state a time without a zone, too.
+  package func value(of text: UnsafeRawBufferPointer, as reads: ColumnType) -> Cell? {
+    reads == .date
+      ? Timestamp(clock: text).map { .date($0) }
+      : TextValue.value(in: text, as: reads, hasDecimalComma: hasDecimalComma)
   }
 }
 
@@ -23,9 +24,7 @@ extension Column {
   /// Whether two text cells of the column are equal texts, or can be read as equal values; see ``reads``.
   public func readsEqual(_ a: Cell, _ b: Cell) -> Bool {
     guard let reads, case .text(let a) = a, case .text(let b) = b else { return a == b }
-    func value(_ text: [UInt8]) -> Cell? {
-      text.withUnsafeBytes { TextValue.value(in: $0, as: reads, hasDecimalComma: hasDecimalComma) }
-    }
+    func value(_ text: [UInt8]) -> Cell? { text.withUnsafeBytes { self.value(of: $0, as: reads) } }
     return a == b || value(a).map { $0 == value(b) } ?? false
   }
 }

@@ -1,5 +1,5 @@
-/* A provider that edits with a plan, without tabella_document.h: each line of a file is a row. docs/writing-a-provider-c.md
- * shows parts of it. */
+/* A provider in C that edits with a plan, without tabella_document.h: each line of a file is a row. The guide
+ * writing-a-provider-c.md shows parts of it. */
 #include "tabella_save.h"
 
 /* The lines of some bytes. */
@@ -232,7 +232,7 @@ int32_t tabella_provider_entry(tabella_entry *entry) {
   entry->provider_contract = TABELLA_CONTRACT_VERSION;
   if (!TABELLA_CONTRACT_ACCEPTS(entry->contract_version)) return TABELLA_NOT_SUPPORTED;
   entry->provider.id = tabella_cstring("lines");
-  entry->provider.version = tabella_cstring("1");
+  entry->provider.version = tabella_cstring("1.0");
   entry->provider.open = open_file;
   return TABELLA_OK;
 }

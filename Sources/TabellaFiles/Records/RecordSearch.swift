@@ -1,0 +1,121 @@
+import CTabellaScan
+import Tabella
+
+extension RecordReader {
+  /// The number of bytes that one call examines, so that its caller can report progress.
+  private var searchedSize: Int { sizes.ahead * 64 }
+  /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
+  private var leastWindow: Int { sizes.ahead / 16 }
+  /// The smallest and the largest page around a hit. Pages grow while they have several found records.
+  private var pageSizes: ClosedRange<Int> { sizes.next / 64...sizes.next }
+
+  /// Calls `body` with runs of records from `first` on that may contain the terms of a finder. Returns the number of the
+  /// first record that was not examined; that is `first` only if there is no such record.
+  ///
+  /// `body` returns the number of records that it took. If these are not all, the search ends. The search also ends
+  /// after a large amount of text, and where the rest of a stream must arrive first.
+  /// - Complexity: O(bytes). Records without hits are only counted.
+  package func search(
+    from first: Int, _ finder: RecordFinder, _ cancel: CancelFlag,
+    _ body: (RecordPage, Range<Int>) throws(TableError) -> Int
+  ) throws(TableError) -> Int {
+    guard var page = try page(with: first) else { return first }
+    var next = first
+    var size = pageSizes.lowerBound
+    let end = page.offset + searchedSize
+    while true {
+      let runs = finder.runs(in: page, from: next)
+      for run in runs {
+        let taken = try body(page, run)
+        if taken < run.count { return run.lowerBound + taken }
+      }
+      next = page.numbers.upperBound
+      try cancel.check()
+      if page.end >= end { return next }
+      guard source.size != nil else {
+        guard let more = try self.page(with: next, waits: false) else { return next }
+        page = more
+        continue
+      }
+      size = runs.reduce(0) { $0 + $1.count } > 1 ? size * 2 : size / 2
+      size = min(max(size, pageSizes.lowerBound), pageSizes.upperBound)
+      guard let more = try nextPage(after: &next, at: page.end, until: end, finder, size) else {
+        return next
+      }
+      page = more
+    }
+  }
+
+  /// Skips records without hits from the record `next` on, which begins at `offset`. Returns the page with the first
+  /// record that may have a hit; nil if there is none in front of the offset `end`. `next` becomes that record.
+  private func nextPage(
+    after next: inout Int, at offset: Int, until end: Int, _ finder: RecordFinder, _ size: Int
+  ) throws(TableError) -> RecordPage? {
+    var offset = offset
+    while offset < end {
+      let skip = try skip((next, offset), finder)
+      (next, offset) = (skip.number, skip.offset)
+      switch skip.stop {
+      case .hit: return try load(next, at: offset, size)
+      case .unclear: return try load(next, at: offset, sizes.next)
+      case .end: return nil
+      case .window: continue
+      }
+    }
+    return nil
+  }
+
+  /// The records that one read shows to have no hits.
+  private struct Skip {
+    /// The record after them and its offset.
+    var number: Int
+    var offset: Int
+    var stop: Stop
+
+    enum Stop {
+      /// The record has a hit.
+      case hit
+      /// Only a page shows whether the record has a hit.
+      case unclear
+      case window, end
+    }
+  }
+
+  /// The number of bytes to search next from an offset on.
+  private func windowSize(at offset: Int) -> Int {
+    let held = heldEnd - offset
+    return held >= max(leastWindow, 1) ? min(held, sizes.ahead) : sizes.ahead
+  }
+
+  /// Reads a window of the text that begins with a record, and counts the records in front of the first hit.
+  private func skip(
+    _ start: (number: Int, offset: Int), _ finder: RecordFinder
+  ) throws(TableError) -> Skip {
+    guard
+      let (bytes, count, isEnd) = try hold(
+        windowSize(at: start.offset), at: start.offset, ahead: sizes.ahead, Need(waits: true)),
+      count > 0
+    else {
+      index.note(number: start.number, at: start.offset, isEnd: true)
+      return Skip(number: start.number, offset: start.offset, stop: .end)
+    }
+    let hit = finder.first(in: UnsafeRawBufferPointer(start: bytes, count: count))
+    // A CR at the end of the window can be half of a CRLF. No hit begins with an LF.
+    let isSplit = hit == count && !isEnd && bytes[count - 1] == 13
+    var state = tabella_scan_start()
+    var last = 0
+    let ended = tabella_scan_skip(bytes, isSplit ? hit - 1 : hit, rules.scan, &state, &last)
+    if state.loose != 0 { return Skip(number: start.number, offset: start.offset, stop: .unclear) }
+    let begin = ended > 0 ? last + 1 : 0
+    var skip = Skip(
+      number: start.number + ended, offset: start.offset + begin,
+      stop: hit < count ? .hit : isEnd ? .end : ended > 0 ? .window : .unclear)
+    // A text need not end with a line end.
+    if skip.stop == .end, begin < count {
+      if state.inside != 0 { return Skip(number: skip.number, offset: skip.offset, stop: .unclear) }
+      skip = Skip(number: skip.number + 1, offset: start.offset + count, stop: .end)
+    }
+    index.note(number: skip.number, at: skip.offset, isEnd: skip.stop == .end)
+    return skip
+  }
+}

@@ -1,0 +1,234 @@
+"""Rows and types: the same as the command prints."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import unittest
+
+import support
+
+TYPES = {"text": "TEXT", "date": "TEXT", "integer": "INTEGER", "real": "REAL", "boolean": "BOOLEAN", "binary": "BLOB"}
+TABLE = (
+    "name,n,x,flag,day,note\n"
+    "Ada,1,1.5,true,2024-05-01,\n"
+    'Bob,-7,1e3,false,2024-05-02T10:00:00Z,"a ""b"", c"\n'
+    "Cy,9223372036854775807,0.1,TRUE,2023-01-01,Zoë\n"
+    ",,,,,\n"
+)
+
+
+class Reading(support.Case):
+    def by_the_command(self, location, *words):
+        """The columns and rows that the command prints as JSON, as SQL has them."""
+        table = json.loads(support.command("show", location, "--json", *words))
+        columns = [column.get("reads", column["type"]) for column in table["columns"]]
+        rows = []
+        for section in table["sections"]:
+            for row in section["rows"]:
+                cells = row["cells"]
+                rows.append(tuple(int(cell) if isinstance(cell, bool) else cell for cell in cells))
+        return [column["name"] for column in table["columns"]], columns, rows
+
+    def check_equal(self, location, words, options, ignored=()):
+        self.declare("t", location, *options)
+        names, types, rows = self.by_the_command(location, *words)
+        info = self.rows("PRAGMA table_info(t)")
+        self.assertEqual([column[1] for column in info], names)
+        self.assertEqual([column[2] for column in info], [TYPES[type] for type in types])
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        wanted = [tuple(cell for name, cell in zip(names, row) if name not in ignored) for row in rows]
+        shown = self.rows(f"SELECT {columns} FROM t")
+        shown = [tuple(cell for name, cell in zip(names, row) if name not in ignored) for row in shown]
+        self.assertEqual(shown, wanted)
+        function = ", ".join([support.quoted(location), *map(support.quoted, options)])
+        generic = ", ".join(f"c{number + 1}" for number in range(len(names)))
+        again = self.rows(f"SELECT {generic} FROM tabella({function})")
+        again = [tuple(cell for name, cell in zip(names, row) if name not in ignored) for row in again]
+        self.assertEqual(again, wanted)
+        self.assertEqual(self.rows("SELECT count(*) FROM t"), [(len(rows),)])
+        return rows
+
+    def test_csv(self):
+        rows = self.check_equal(self.file(TABLE.replace("2024-05-02T10:00:00Z", "2024-05-02")), [], [])
+        self.assertEqual(len(rows), 4)
+
+    def test_csv_with_types(self):
+        path = self.file(TABLE)
+        self.check_equal(path, ["-o", "types=infer"], ["types=infer"], ignored=("day",))
+        # A text that reads as a date stays as it is written, which the command does not.
+        days = self.rows("SELECT day FROM t")
+        self.assertEqual(days, [("2024-05-01",), ("2024-05-02T10:00:00Z",), ("2023-01-01",), (None,)])
+        kinds = self.rows("SELECT typeof(name), typeof(n), typeof(x), typeof(flag), typeof(day) FROM t LIMIT 1")
+        self.assertEqual(kinds, [("text", "integer", "real", "integer", "text")])
+
+    def test_text(self):
+        path = self.file("# A\none\ntwo\n\n# B\nthree\n", "notes.md")
+        self.check_equal(path, [], [])
+
+    def test_text_with_sections(self):
+        path = self.file("# A\none\ntwo\n\n# B\nthree\n", "notes.md")
+        self.check_equal(path, ["-o", "sections=headings"], ["sections=headings"])
+        sections = self.rows("SELECT section, section_title, line FROM t WHERE line IN ('one', 'three')")
+        self.assertEqual(sections, [(0, "A", "one"), (1, "B", "three")])
+        self.assertEqual(self.rows("SELECT line FROM t WHERE section = 1"), [("three",)])
+        self.assertEqual(self.rows("SELECT line FROM t WHERE section = 7"), [])
+        self.assertEqual(self.rows("SELECT count(*) FROM t WHERE section = '1'"), [(1,)])
+
+    def test_directory(self):
+        for name in ("b.txt", "a.csv", "ä.bin"):
+            self.file("x" * len(name), name)
+        (self.folder / "inner").mkdir()
+        self.check_equal(self.folder, [], [])
+
+    def test_processes(self):
+        # Other processes come and go, so a few columns of our own ones are compared.
+        child = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        names, _, rows = self.by_the_command("processes:")
+        place = {name: number for number, name in enumerate(names)}
+        self.declare("t", "processes:")
+        self.assertEqual([column[1] for column in self.rows("PRAGMA table_info(t)")], names)
+        for pid in (os.getpid(), child.pid):
+            wanted = [(row[place["pid"]], row[place["command"]]) for row in rows if row[place["pid"]] == pid]
+            self.assertEqual(self.rows("SELECT pid, command FROM t WHERE pid = ?", pid), wanted)
+        c = place["pid"] + 1
+        self.assertEqual(
+            self.rows(f"SELECT c{c} FROM tabella('processes:') WHERE c{c} = ?", child.pid), [(child.pid,)])  # fmt: skip
+        child.kill()
+        child.wait()
+        self.assertEqual(self.rows("SELECT pid FROM t WHERE pid = ?", child.pid), [])
+
+    def test_columns_on_request_are_hidden(self):
+        path = self.file("abc\n", "a.txt")
+        self.declare("t", self.folder)
+        hidden = [column[1] for column in self.rows("PRAGMA table_xinfo(t)") if column[6]]
+        self.assertEqual(hidden[-2:], ["section", "section_title"])
+        described = json.loads(support.command("describe", self.folder, "--json"))
+        wanted = [column["name"] for column in described["columns"] if column.get("on request")]
+        self.assertEqual(hidden[:-2], wanted)
+        self.assertTrue(wanted, "a folder has columns on request")
+        for name in wanted:
+            self.assertEqual(len(self.rows(f'SELECT "{name}" FROM t WHERE name = ?', path.name)), 1)
+
+    def test_bytes_and_large_cells(self):
+        path = self.file(b"a,b\n\xff\xfe,1\n" + b"x" * 100000 + b",2\n")
+        self.declare("t", path, "types=infer")
+        self.db.text_factory = bytes
+        self.assertEqual(self.rows("SELECT a FROM t"), [(b"\xff\xfe",), (b"x" * 100000,)])
+
+    def test_names_of_columns(self):
+        path = self.file('A,a,"q""x",section,,select\n1,2,3,4,5,6\n')
+        self.declare("t", path)
+        names = [column[1] for column in self.rows("PRAGMA table_xinfo(t)")]
+        self.assertEqual(len({name.lower() for name in names}), len(names))
+        self.assertEqual(self.rows("SELECT * FROM t"), [("1", "2", "3", "4", "5", "6")])
+        self.assertEqual(self.rows('SELECT "q""x", "a 2" FROM t'), [("3", "2")])
+
+    def test_arguments(self):
+        path = self.file("a;b\n1;x,y\n", "it's.csv")
+        self.db.execute(f"CREATE VIRTUAL TABLE t USING tabella({support.quoted(path)}, delimiter=';', 'types=infer')")
+        self.assertEqual(self.rows("SELECT * FROM t"), [(1, "x,y")])
+        words = ", ".join(map(support.quoted, (path, "delimiter=;", "types=infer")))
+        self.assertEqual(
+            self.rows(f"SELECT c1, c2, location, option1, option2 FROM tabella({words})"),
+            [(1, "x,y", str(path), "delimiter=;", "types=infer")])  # fmt: skip
+        self.assertEqual(self.rows(f"SELECT c1 FROM tabella({words}) WHERE location = 'other'"), [])
+
+    def test_the_function_in_a_join(self):
+        self.db.execute("CREATE TABLE files(path)")
+        for number in range(40):
+            path = self.file(f"a\n{number}\n", f"f{number}.csv")
+            self.db.execute("INSERT INTO files VALUES (?)", (str(path),))
+        sql = "SELECT sum(c1) FROM files, tabella(files.path, 'types=infer')"
+        self.assertEqual(self.rows(sql), [(sum(range(40)),)])
+        self.assertEqual(self.rows(sql), [(sum(range(40)),)])
+
+    def test_joins_and_nested_scans(self):
+        path = self.file("k,v\n1,a\n2,b\n3,c\n")
+        self.declare("t", path, "types=infer")
+        wanted = [(1, "b"), (1, "c"), (2, "c")]
+        self.assertEqual(self.rows("SELECT x.k, y.v FROM t x JOIN t y ON y.k > x.k"), wanted)
+        self.db.execute("CREATE TABLE n(k, w)")
+        self.db.execute("INSERT INTO n VALUES (2, 'two'), (9, 'nine')")
+        sql = "SELECT n.k, v, w FROM n LEFT JOIN t ON t.k = n.k ORDER BY n.k"
+        self.assertEqual(self.rows(sql), [(2, "b", "two"), (9, None, "nine")])
+
+    def test_a_changed_file_is_read_again(self):
+        path = self.file("a\n1\n")
+        self.declare("t", path)
+        self.assertEqual(self.rows("SELECT a FROM t"), [("1",)])
+        path.write_text("a\n1\n2\n")
+        self.assertEqual(self.rows("SELECT a FROM t"), [("1",), ("2",)])
+        path.unlink()
+        self.fails("SELECT a FROM t", "data.csv", "No such file")
+        path.write_text("a\n3\n")
+        self.assertEqual(self.rows("SELECT a FROM t"), [("3",)])
+        path.write_text("b,c\n3,4\n")
+        self.fails("SELECT a FROM t", "the columns have changed")
+
+    def test_a_type_that_changes(self):
+        path = self.file("k,w\n1,1\n2,2\n")
+        self.declare("t", path, "types=infer")
+        order = "SELECT k, w FROM t ORDER BY k DESC"
+        self.assertEqual(self.rows(order), [(2, 2), (1, 1)])
+        path.write_text("k,w\n1,1\nx,2\n10,3\n")
+        # The statement was planned for a column of integers.
+        self.assertEqual(self.rows(order), [("x", 2), ("10", 3), ("1", 1)])
+        self.assertEqual(self.rows("SELECT w FROM t WHERE k = 10"), [(3,)])
+        self.assertEqual(self.rows("SELECT w FROM t WHERE k < 5"), [(1,)])
+        path.write_text("k,w\n1,1\n2.5,2\n10,3\n")
+        self.assertEqual(self.rows(order), [(10.0, 3), (2.5, 2), (1.0, 1)])
+        self.assertEqual(self.rows("SELECT w FROM t WHERE k > 2"), [(2,), (3,)])
+
+    def test_one_version_per_statement(self):
+        path = self.file("k\n1\n2\n")
+        self.declare("t", path, "types=infer")
+        self.db.execute("CREATE TABLE u(a)")
+        self.db.execute("INSERT INTO u VALUES (1), (2)")
+
+        def change(number):
+            path.write_text("k\n1\n2\n3\n")
+            return number
+
+        self.db.create_function("change", 1, change)
+        try:
+            counts = self.rows("SELECT u.a, count(*) FROM u CROSS JOIN t WHERE change(u.a) = u.a GROUP BY u.a")
+            self.assertEqual(len({count for _, count in counts}), 1, counts)
+        except sqlite3.OperationalError as error:
+            self.assertIn("changed", str(error))
+        self.assertEqual(self.rows("SELECT count(*) FROM t"), [(3,)])
+
+    def test_a_table_of_a_database_file(self):
+        path = self.file("a\n1\n")
+        first = self.connect(self.folder / "x.db")
+        self.declare("t", path, db=first)
+        first.close()
+        second = self.connect(self.folder / "x.db")
+        self.assertEqual(self.rows("SELECT a FROM t", db=second), [("1",)])
+        second.execute("ALTER TABLE t RENAME TO u")
+        self.assertEqual(self.rows("SELECT a FROM u", db=second), [("1",)])
+        second.execute("DROP TABLE u")
+
+    def test_views_cannot_use_it(self):
+        self.declare("t", self.file("a\n1\n"))
+        self.db.execute("CREATE VIEW v AS SELECT * FROM t")
+        self.db.execute("CREATE VIEW w AS SELECT * FROM tabella('processes:')")
+        self.fails("SELECT * FROM v", "unsafe use of virtual table")
+        self.fails("SELECT * FROM w", "unsafe use of virtual table")
+
+    def test_offsets_and_limits(self):
+        path = self.file("a\n" + "".join(f"{number}\n" for number in range(50000)))
+        self.declare("t", path, "types=infer")
+        self.assertEqual(self.rows("SELECT a FROM t LIMIT 2 OFFSET 49999"), [(49999,)])
+        self.assertEqual(self.rows("SELECT a FROM t LIMIT -1 OFFSET 49998"), [(49998,), (49999,)])
+        self.assertEqual(self.rows("SELECT a FROM t LIMIT 3 OFFSET 60000"), [])
+        self.assertEqual(self.rows("SELECT a FROM t LIMIT 0"), [])
+        self.assertEqual(self.rows("SELECT a FROM t ORDER BY a DESC LIMIT 2 OFFSET 1"), [(49998,), (49997,)])
+        plan = self.rows("EXPLAIN QUERY PLAN SELECT a FROM t ORDER BY a DESC LIMIT 2")
+        self.assertNotIn("B-TREE", str(plan))
+
+
+if __name__ == "__main__":
+    unittest.main()
