@@ -38,6 +38,7 @@ def by_pyarrow(stream):
 
 def by_pandas(stream):
     frame = pandas.DataFrame.from_arrow(stream)
+    pandas.testing.assert_frame_equal(frame, stream.to_pandas())
 
     def cell(value):
         if value is None or value is pandas.NaT or (isinstance(value, float) and math.isnan(value)):

@@ -67,8 +67,13 @@ def compile_later(folder: Path, says) -> Path:
     library = folder / "liblater.so"
     run_compiler([*common, "-module-name", "Ledger", "-emit-library", "-use-ld=lld", "-o", str(library), str(sources / "Ledger.swift"),
                   *(f"{out}/{module}.o" for module in altered.MODULES), "-Xlinker", "-z", "-Xlinker", "nodelete",
-                  "-Xlinker", f"--version-script={ROOT}/Sources/TabellaLinking/provider.map"])
+                  "-Xlinker", f"--version-script={ROOT}/Sources/TabellaLinking/provider.map", "-Xlinker", entry_alias()])
     return library
+
+
+def entry_alias() -> str:
+    """The linker flag that gives the entry of a provider in Swift its name."""
+    return re.search(r'"(--defsym=tabella_provider_entry=\w+)"', (ROOT / "Package.swift").read_text())[1]
 
 
 def run_compiler(command):

@@ -8,6 +8,8 @@ from ._arguments import names, wrong
 from .rows import Reader, Row
 
 if TYPE_CHECKING:
+    import pandas
+
     from .streams import ArrowStream
     from .table import Table
 
@@ -36,6 +38,10 @@ class Rows:
     def arrow(self) -> ArrowStream:
         """All rows as Arrow data."""
         raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows as a pandas DataFrame. `arrow(…).to_pandas()` takes some rows and columns."""
+        return self.arrow().to_pandas()
 
     @overload
     def __getitem__(self, key: int) -> Row: ...

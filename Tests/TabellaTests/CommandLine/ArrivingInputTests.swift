@@ -22,7 +22,7 @@ import Testing
         .merging(environment) { $1 }
       process.standardInput = input
       process.standardOutput = output
-      try process.run()
+      try process.start()
     }
 
     func write(_ text: String) throws {

@@ -221,7 +221,7 @@ import Testing
       fileDescriptor: open("/dev/pts/\(number)", O_RDWR | O_NOCTTY), closeOnDealloc: true)
     let errors = Pipe()
     process.standardError = errors
-    try process.run()
+    try process.start()
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitForEnd()
     #expect(process.terminationStatus == 2)

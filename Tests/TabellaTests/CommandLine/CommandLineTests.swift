@@ -226,7 +226,7 @@ import Testing
     // The child must not hold the test's own output open.
     child.standardOutput = FileHandle.nullDevice
     child.standardError = FileHandle.nullDevice
-    try child.run()
+    try child.start()
     defer { child.terminate() }
     let pid = Int(child.processIdentifier)
     let rows = try cells(

@@ -109,7 +109,7 @@ import Testing
     let child = Process()
     child.executableURL = URL(fileURLWithPath: "/bin/sleep")
     child.arguments = ["600"]
-    try child.run()
+    try child.start()
     defer {
       kill(child.processIdentifier, SIGKILL)
       child.waitForEnd()

@@ -28,7 +28,7 @@ import Testing
       process.standardInput = FileHandle.nullDevice
       process.standardOutput = output
       process.standardError = errors
-      try process.run()
+      try process.start()
     }
 
     deinit {

@@ -102,7 +102,7 @@ import Testing
       process.standardInput = FileHandle.nullDevice
       process.standardOutput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
-      try process.run()
+      try process.start()
       return process
     }
   }
@@ -146,7 +146,7 @@ import Testing
 
   /// A table that became records on a narrow terminal trapped, because its rows had only the columns that fitted. The
   /// test checks that nothing crashes and that no line is too wide, at every width.
-  @Test(arguments: [1, 2, 5, 9, 10, 13, 15, 20, 22, 25, 31, 40, 58, 75])
+  @Test(arguments: sample(5, of: [1, 2, 5, 9, 10, 13, 15, 20, 22, 25, 31, 40, 58, 75]))
   func everyWidth(_ width: Int) throws {
     let folder = try TemporaryFolder()
     try Self.fill(folder)

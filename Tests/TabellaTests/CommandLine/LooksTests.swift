@@ -326,7 +326,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sleep")
     process.arguments = ["1000"]
-    try process.run()
+    try process.start()
     let id = process.processIdentifier
     defer { kill(id, SIGKILL) }
     kill(id, SIGSTOP)

@@ -137,7 +137,7 @@ import Testing
   }
 
   /// Also with rustc 1.63, the promised minimum, if Debian's package is installed.
-  @Test(.needs("make", "rustc", "cc"), arguments: rustCompilers)
+  @Test(.needs("make", "rustc", "cc"), arguments: sample(1, of: rustCompilers))
   func theTemplateInRustPasses(_ rustc: String) throws {
     try buildAndTest("lines", .rust, environment: ["RUSTC": rustc])
   }

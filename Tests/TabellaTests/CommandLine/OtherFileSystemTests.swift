@@ -187,7 +187,7 @@ import Testing
         "XDG_STATE_HOME": "\(folder.path)/state",
       ]) { $1 }
       first.standardError = FileHandle.nullDevice
-      try first.run()
+      try first.start()
       while keptNames.isEmpty, first.isRunning { usleep(10_000) }
       let second = try tabella("", words)
       first.waitForEnd()

@@ -282,7 +282,7 @@ import Testing
     let (input, output) = (Pipe(), Pipe())
     process.standardInput = input
     process.standardOutput = output
-    try process.run()
+    try process.start()
     let said = output.fileHandleForReading.availableData
     #expect(String(decoding: said, as: UTF8.self).contains("seccomp"))
     let reading = try user.command + [findProgram("cat"), "/proc/\(process.processIdentifier)/io"]

@@ -46,7 +46,7 @@ import Testing
     for (warning, part) in zip(warnings, wanted) { #expect(warning.contains(part)) }
   }
 
-  @Test(arguments: names)
+  @Test(arguments: sample(80, of: names))
   func keepsTheLaws(_ name: String) throws {
     let expected = try JSONDecoder().decode(
       Expected.self, from: Data(contentsOf: URL(fileURLWithPath: "\(Self.folder)/\(name).json")))

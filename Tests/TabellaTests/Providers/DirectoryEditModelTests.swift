@@ -325,7 +325,7 @@ import Testing
     return String(decoding: shown.indices.map { shown[$0] }, as: UTF8.self)
   }
 
-  @Test(arguments: 0..<12)
+  @Test(arguments: sample(4, of: 0..<12))
   func batchesDoWhatTheModelSays(_ run: Int) throws {
     var (done, refused) = (0, 0)
     for seed in (10 * run)..<(10 * run + 10) { try runSeed(seed, &done, &refused) }

@@ -12,6 +12,13 @@ func turn<Element>(_ number: Int, of all: [Element]) -> [Element] {
   takesAllRoads ? all : [all[number % all.count]]
 }
 
+/// `count` of the items, evenly spread; with `TABELLA_ALL_ROADS`, all items.
+func sample<Item>(_ count: Int, of items: some Sequence<Item>) -> [Item] {
+  let items = Array(items)
+  guard !takesAllRoads, count < items.count else { return items }
+  return (0..<count).map { items[$0 * items.count / count] }
+}
+
 /// Records an issue for every broken law. Without `laws`, it checks all laws that need no quiet process. If each
 /// opening creates its own data, it also edits that data.
 func expectConformance(

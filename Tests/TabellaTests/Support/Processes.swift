@@ -40,7 +40,7 @@ func run(
   for path in [output, errors] { try Data().write(to: URL(fileURLWithPath: path)) }
   process.standardOutput = FileHandle(forWritingAtPath: output)
   process.standardError = FileHandle(forWritingAtPath: errors)
-  try process.run()
+  try process.start()
   process.waitForEnd()
   return ProgramResult(
     status: process.terminationStatus, output: try Data(contentsOf: URL(fileURLWithPath: output)),
@@ -48,6 +48,16 @@ func run(
 }
 
 extension Process {
+  /// Starts the program with no signal blocked, as a shell does. The testing library's threads block most signals, and
+  /// a program inherits that: `kill` had no effect on the programs of a test.
+  func start() throws {
+    var (none, old) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, &old)
+    defer { pthread_sigmask(SIG_SETMASK, &old, nil) }
+    try run()
+  }
+
   /// Waits for the end of the program. `waitUntilExit` alone can notice it 50 ms late.
   func waitForEnd() {
     var information = siginfo_t()

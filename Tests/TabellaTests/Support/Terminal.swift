@@ -47,7 +47,7 @@ func runOnTerminal(
   process.standardInput = answers.isEmpty ? FileHandle.nullDevice : end
   process.standardOutput = end
   process.standardError = end
-  try process.run()
+  try process.start()
   try end.close()
   var bytes: [UInt8] = []
   var buffer = [UInt8](repeating: 0, count: 1 << 16)
