@@ -210,24 +210,18 @@ struct Cases {
       n=lambda c,s: round((t[c]*s).round().sum()); \
       print(n('id',1),n('amount',100),n('qty',1),t['active'].sum(),n('score',1e6),sep='\\n')
       """
-    func added(_ command: [String]) -> [[String]] {
-      [
-        command,
-        [
-          tools.python ?? "python3", "-c",
-          "import polars as pl,sys; t=pl.read_ipc_stream(sys.stdin.buffer); " + adding,
-        ],
-      ]
+    func exported(_ label: String, _ command: [String]) -> Command {
+      let export = Command(label: label, pipeline: [command], check: sums)
+      guard sums != nil else { return export }
+      let reading = "import polars as pl,sys; t=pl.read_ipc_stream(sys.stdin.buffer); " + adding
+      return export.compared(as: [command, [tools.python ?? "python3", "-c", reading]])
     }
     return Case(
       name: "typed-export", about: "export all cells of a CSV file as typed Arrow arrays",
       needs: [.file(.plain)],
       commands: [
         floor("typed", plain, check: sums).compared(as: [[floors("typed"), plain, "sums"]]),
-        Command(label: "tabella", pipeline: [typed], check: sums)
-          .compared(as: added(typed)),
-        Command(label: "tabella, sample", pipeline: [sampled], check: sums)
-          .compared(as: added(sampled)),
+        exported("tabella", typed), exported("tabella, sample", sampled),
         polars("i(F).collect().write_ipc_stream(sys.stdout.buffer)", plain, check: sums)
           .compared(as: polars("t=i(F).collect(); " + adding, plain).pipeline),
         duckdb(
