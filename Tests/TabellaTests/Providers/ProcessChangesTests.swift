@@ -11,9 +11,9 @@ private typealias IndexPath = Tabella.IndexPath
 
 /// Process lists that are followed.
 @Suite struct ProcessChangesTests {
-  /// `TABELLA_CASES` sets the number of trials (30 by default; CI 1,000).
+  /// `TABELLA_CASES` sets the number of trials (10 by default; CI 1,000).
   static let cases = min(
-    1000, Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 30)
+    1000, Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 10)
 
   /// Starts, changes or ends a process at random.
   private func act(_ procfs: FakeProcfs, _ random: inout SeededGenerator) throws {
