@@ -25,8 +25,8 @@ def session():
         path = f"{PACKAGES}:{HERE}"
         providers = pathlib.Path(_folder) / "providers"
         providers.mkdir(mode=0o700)
-        # The foreign providers of the tests are put there.
         os.environ["TABELLA_PROVIDER_PATH"] = str(providers)
+        make_providers(providers)
         os.environ.update(
             PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable, PYTHONPATH=path, SPARK_LOCAL_IP="127.0.0.1",
             PYTHONDONTWRITEBYTECODE="1", TZ="UTC", SPARK_WORKER_DIR=f"{_folder}/work", XDG_STATE_HOME=f"{_folder}/state")  # fmt: skip
@@ -56,13 +56,15 @@ def session():
     return _session
 
 
-def provider(make, *arguments):
-    """Compiles a foreign provider into the folder that the session searches: `make` is a function of Tests/Python."""
-    session()
-    folder = pathlib.Path(os.environ["TABELLA_PROVIDER_PATH"])
-    with tempfile.TemporaryDirectory(dir=_folder) as work:
-        for path in make(pathlib.Path(work), *arguments).iterdir():
-            shutil.move(path, folder / path.name)
+def make_providers(folder):
+    """Compiles two foreign providers: `planets`, and `fall`, which crashes when it is read."""
+    sys.path.append(str(ROOT / "Tests/Python"))
+    import support
+
+    with tempfile.TemporaryDirectory() as work:
+        for house in (support.planets(pathlib.Path(work)), support.animal(pathlib.Path(work), "fall", "aborts", "rows")):
+            for path in house.iterdir():
+                shutil.move(path, folder / path.name)
 
 
 def stop():

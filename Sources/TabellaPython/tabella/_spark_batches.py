@@ -212,6 +212,7 @@ def answers(hosts: Sequence[str], options: Options, pushed: Sequence[str]) -> It
                 for future in done:
                     yield future.result()
         finally:
+            # The commands that still run are killed, and the pool waits for their ends.
             stop.set()
 
 
@@ -270,22 +271,21 @@ def stream_in(file: IO[bytes]) -> tuple[pa.Schema, list[pa.RecordBatch]]:
 
 
 def probe(hosts: Sequence[str], options: Options) -> pa.Schema | None:
-    """The schema of the first hosts that answer, without the columns that a fleet adds. None if no host answers."""
+    """The schema of the first host that answers, without the columns that a fleet adds. None if no host answers.
+
+    Asks at most three times `concurrency` hosts.
+    """
     pushed = pushed_words(None, [], is_probe=True) if options.pushes else []
-    for start in range(0, min(len(hosts), 3 * options.concurrency), options.concurrency):
-        group = hosts[start : start + options.concurrency]
-        found: dict[str, pa.Schema] = {}
-        for answer in answers(group, options, pushed):
-            if answer.file is not None:
-                with answer.file as file:
-                    try:
-                        found[answer.host] = stream_in(file)[0]
-                    except ValueError:
-                        continue
-        for host in group:
-            if host in found:
-                fields = zip(far_names(found[host], options), found[host].types)
-                return pa.schema([(name, plain_type(type)) for name, type in fields if name != SECTION])
+    for answer in answers(hosts[: 3 * options.concurrency], options, pushed):
+        if answer.file is None:
+            continue
+        with answer.file as file:
+            try:
+                schema = stream_in(file)[0]
+            except ValueError:
+                continue
+        fields = zip(far_names(schema, options), schema.types)
+        return pa.schema([(name, plain_type(type)) for name, type in fields if name != SECTION])
     return None
 
 
