@@ -46,7 +46,11 @@ def session():
         builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tabella")
         for name, value in conf.items():
             builder = builder.config(name, value)
+        # Spark plans in the folder in which Java was started.
+        before = os.getcwd()
+        os.chdir(home())
         _session = builder.getOrCreate()
+        os.chdir(before)
         from counted import CountedDataSource
 
         from tabella.spark import TabellaDataSource
@@ -54,6 +58,13 @@ def session():
         _session.dataSource.register(TabellaDataSource)
         _session.dataSource.register(CountedDataSource)
     return _session
+
+
+def home():
+    """The folder of the session, which is empty at first."""
+    path = pathlib.Path(_folder) / "home"
+    path.mkdir(exist_ok=True)
+    return path
 
 
 def make_providers(folder):

@@ -252,7 +252,7 @@ def stream_in(file: IO[bytes]) -> tuple[pa.Schema, list[pa.RecordBatch]]:
         stream = pa.ipc.open_stream(source)
         end = source.tell()
         for batch in stream:
-            # What a host sends is not trusted: offsets may point anywhere.
+            # A host is not trusted: the offsets in its answer may point anywhere.
             batch.validate(full=True)
             batches.append(batch)
             end = source.tell()
