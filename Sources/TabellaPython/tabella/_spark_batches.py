@@ -26,6 +26,8 @@ _SECTION_COLUMNS = ("section", "section title")
 _TYPES = "column-types"
 # The end of an Arrow stream: a mark and a length of 0.
 _END_SIZE = 8
+# The first bytes of an Arrow stream.
+_CONTINUATION = b"\xff\xff\xff\xff"
 _MOMENT = pa.timestamp("us", tz="UTC")
 
 
@@ -257,7 +259,7 @@ def stream_in(file: IO[bytes]) -> tuple[pa.Schema, list[pa.RecordBatch]]:
             batches.append(batch)
             end = source.tell()
     except (pa.ArrowException, OSError, ValueError) as error:
-        if batches:
+        if bytes(data[:4]) == _CONTINUATION:
             rows = sum(batch.num_rows for batch in batches)
             raise ValueError(f"the answer breaks off after {rows} rows: {_line(error)}") from None
         start = printable(bytes(data[:60]).decode("utf-8", "replace"))

@@ -111,7 +111,7 @@ def _ranges(piece: Piece, parts: int, options: Options) -> list[Piece]:
     """
     with _untyped(piece.location, options) as table:
         source = table._open_source()
-        if source.element("offset", 0, 0) is None:
+        if source.row_count(0, 1)[0] == 0 or source.element("offset", 0, 0) is None:
             return [piece]
         count = len(table)
         cuts = {0, piece.weight}
