@@ -202,14 +202,12 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
 
   private func misfit(_ cell: Cell?, _ column: Int, row: Int) -> TableError {
     let text = cell.map { "\"\($0.description.prefix(60))\"" } ?? "a cell"
-    let reason =
+    let (name, type) = (columns[column].name, columns[column].valueType.name)
+    let message =
       options.types == .sample
-      ? "of the cells in the first MiB; use -o types=infer, which reads the whole file first, or -o types=text"
-      : "that the option column-types names"
-    return TableError(
-      .constraint,
-      "column \"\(columns[column].name)\": \(text) does not have the type \(columns[column].valueType.name) \(reason)",
-      section: 0, row: row, column: column)
+      ? "column \"\(name)\": \(text) does not have the type \(type) of the cells in the first MiB; use -o types=infer, which reads the whole file first, or -o types=text"
+      : "column \"\(name)\": \(text) does not have the type \(type) that the option column-types names"
+    return TableError(.constraint, message, section: 0, row: row, column: column)
   }
 
   private func append(

@@ -13,7 +13,7 @@ import test_guide as guide_of_python  # noqa: E402
 PAGE = cluster.ROOT / "docs/spark.md"
 
 
-class Guide(cluster.Case):
+class Pages(cluster.Case):
     def test_all_blocks(self):
         guide_of_python.PAGES[PAGE] = "# "
         shutil.copy(cluster.ROOT / "Examples/cookbook/sales.csv", cluster.home())
