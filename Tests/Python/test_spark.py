@@ -197,7 +197,7 @@ class Fleets(support.Case):
         self.assertEqual(hosts_of("a, b,a,,me@c.example:22"), ["a", "b", "me@c.example:22"])
         file = self.file("a # first\n\n# none\nb\n", "hosts.txt")
         self.assertEqual(hosts_of(f"@{file}"), ["a", "b"])
-        for wrong in ("-oProxyCommand=x", "a b", "a;b", "$x", "a'", "*", "a\nb", "~", "[::1]"):
+        for wrong in ("-oProxyCommand=x", "-G", "a b", "a;b", "$x", "a'", "*", "a\nb", "~", "[::1]"):
             with self.subTest(wrong), self.assertRaises(InvalidArgument):
                 hosts_of(wrong)
         with self.assertRaises(NotFound):

@@ -23,6 +23,8 @@ def session():
         _folder = tempfile.mkdtemp(prefix="tabella-spark-")
         atexit.register(shutil.rmtree, _folder, ignore_errors=True)
         path = f"{PACKAGES}:{HERE}"
+        # The commands of the guide call `tabella`.
+        os.environ["PATH"] = f"{pathlib.Path(os.environ['TABELLA']).resolve().parent}:{os.environ['PATH']}"
         providers = pathlib.Path(_folder) / "providers"
         providers.mkdir(mode=0o700)
         os.environ["TABELLA_PROVIDER_PATH"] = str(providers)
@@ -41,7 +43,7 @@ def session():
             "spark.sql.warehouse.dir": f"{_folder}/warehouse", "spark.executorEnv.PYTHONPATH": path,
             "spark.sql.python.filterPushdown.enabled": "true", "spark.log.level": "OFF",
             "spark.executorEnv.TABELLA_LIBRARY": os.environ["TABELLA_LIBRARY"],
-            "spark.executorEnv.TABELLA_PROVIDER_PATH": str(providers),
+            "spark.executorEnv.TABELLA_PROVIDER_PATH": str(providers), "spark.executorEnv.PATH": os.environ["PATH"],
         }  # fmt: skip
         builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tabella")
         for name, value in conf.items():

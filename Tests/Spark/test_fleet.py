@@ -102,6 +102,9 @@ class Fleet(cluster.Case):
         rows = self.fleet(["dead1", "dead2"]).collect()
         self.assertEqual(sorted(row["host"] for row in rows), ["dead1", "dead2"])
         self.assertTrue(all("Connection refused" in row["error"] for row in rows))
+        frame = self.fleet(["dead1", "dead2"], columns="n,name")
+        self.assertEqual(frame.columns, ["host", "section", "n", "name", "error"])
+        self.assertEqual(frame.where("n IS NULL AND error IS NOT NULL").count(), 2)
 
     def test_a_provider_that_crashes_on_one_host(self):
         (self.folder / "good.csv").write_text("word,number,weight\na,5,1\n")

@@ -68,8 +68,9 @@ def _schema(options: Options) -> pa.Schema:
 
 
 def _fleet_schema(options: Options) -> pa.Schema:
-    """Without any answer, the rows are errors, and they need no other columns."""
-    data = probe(hosts_of(options.hosts or ""), options) or pa.schema([])
+    """Without any answer, the rows are errors. The columns that the options name are then empty texts."""
+    names = [name for name in options.columns or () if name not in (HOST, SECTION, ERROR)]
+    data = probe(hosts_of(options.hosts or ""), options) or pa.schema([(name, pa.string()) for name in names])
     return pa.schema([(HOST, pa.string()), (SECTION, pa.string()), *data, (ERROR, pa.string())])
 
 
