@@ -7,7 +7,7 @@ SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
-  live versions python sqlite wheel wheel-check bench-python \
+  live versions python sqlite many wheel wheel-check bench-python \
   manual docs install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
@@ -103,6 +103,9 @@ python: build     ## tests the Python package; compares pyarrow, pandas, polars 
 # COUNT=1000 random tables and transactions unless it is given.
 sqlite: build     ## tests the extension for SQLite from SEED: rows, constraints, edits, errors
 	Tests/SQLite/run --count $(or $(COUNT),1000) --seed $(SEED)
+
+many: build       ## reads 1 GB in tasks, and asks simulated hosts, in Apache Spark: about ten minutes; needs Java
+	Tests/Spark/run --all
 
 wheel-check: wheel  ## installs and tests the wheel without the Swift toolchain; needs root
 	Tests/Python/wheel .build/wheel/tabella-*.whl

@@ -12,6 +12,10 @@ extension CSVSource: RecordEditing {
 
   func checkEditable() throws(TableError) {
     try shownFile.checkEditable(text.decoded)
+    guard options.bytes == nil else {
+      throw TableError(
+        .readOnly, "only some bytes of the file are shown (-o bytes), so the file is read-only")
+    }
     guard !text.splitsAtBlanks else {
       throw TableError(
         .readOnly,

@@ -24,8 +24,8 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   var identity: (any TableIdentity)? { self }
   var supplementary: (any TableSupplementary)? { self }
   var diagnostics: (any TableDiagnostics)? { self }
-  /// A stream never changes: its rows only arrive.
-  var changes: (any TableChanges)? { file.version == nil ? nil : self }
+  /// A stream never changes: its rows only arrive. The offsets of a range of bytes belong to one version.
+  var changes: (any TableChanges)? { file.version == nil || options.bytes != nil ? nil : self }
 
   var file: any ByteSource { text.file }
 
@@ -37,7 +37,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     shownFile = ShownFile(path: path, opened, options.save, reading: options.reading)
     text = try DelimitedText(opened.growingBytes(), options, cancel: cancel)
     if let diagnostic = shownFile.diagnostic { diagnosticQueue.add("in place", diagnostic) }
-    try text.findTypes(options.types, cancel)
+    try text.findTypes(options, cancel)
     addDiagnostics()
     try file.checkUnchanged()
   }
@@ -56,7 +56,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
 
   func read(_ bytes: any ByteSource) throws(TableError) -> DelimitedText {
     let text = try DelimitedText(bytes, options, cancel: cancel)
-    try text.findTypes(options.types, cancel)
+    try text.findTypes(options, cancel)
     return text
   }
 
@@ -127,7 +127,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   /// Returns the rows that may contain all terms. Only these rows are divided into cells.
   func rows(_ request: RowRequest, containing terms: [SearchTerm]) throws(TableError) -> FoundRows {
     // Escapes change the stored text. If a sample determines the types, all cells must be checked.
-    guard !options.hasEscapes, options.types != .sample,
+    guard !options.hasEscapes, !options.checksTypes,
       let finder = RecordFinder(terms, text.rules)
     else {
       return FoundRows(try rows(request), from: request.first)
@@ -185,7 +185,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   private func checked(
     _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
   ) throws(TableError) -> Batch {
-    guard options.types == .sample else { return batch }
+    guard options.checksTypes else { return batch }
     var (end, wrong) = (batch.rowCount, 0)
     for (cells, column) in zip(batch.columns, numbers) {
       guard let type = columns[column].reads,
@@ -202,10 +202,12 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
 
   private func misfit(_ cell: Cell?, _ column: Int, row: Int) -> TableError {
     let text = cell.map { "\"\($0.description.prefix(60))\"" } ?? "a cell"
-    return TableError(
-      .constraint,
-      "column \"\(columns[column].name)\": \(text) does not have the type \(columns[column].valueType.name) of the cells in the first MiB; use -o types=infer, which reads the whole file first, or -o types=text",
-      section: 0, row: row, column: column)
+    let (name, type) = (columns[column].name, columns[column].valueType.name)
+    let message =
+      options.types == .sample
+      ? "column \"\(name)\": \(text) does not have the type \(type) of the cells in the first MiB; use -o types=infer, which reads the whole file first, or -o types=text"
+      : "column \"\(name)\": \(text) does not have the type \(type) that the option column-types names"
+    return TableError(.constraint, message, section: 0, row: row, column: column)
   }
 
   private func append(
@@ -239,23 +241,27 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     return IndexPath(section: 0, row: number)
   }
 
-  // Line numbers
+  // Line numbers and offsets
 
-  func supplementaryKinds() -> [String] { [SupplementaryKind.line] }
+  func supplementaryKinds() -> [String] {
+    [SupplementaryKind.line] + (text.hasFileOffsets ? [SupplementaryKind.offset] : [])
+  }
 
-  /// The number of the line in which a row begins.
+  /// The number of the line in which a row begins, or the offset of the row.
   func supplementaryElement(
     ofKind kind: String, at path: IndexPath
   ) throws(TableError) -> SupplementaryElement? {
-    guard kind == SupplementaryKind.line, !path.isSection else { return nil }
+    guard supplementaryKinds().contains(kind), !path.isSection else { return nil }
     guard path.section == 0 else { throw .noSection(path.section) }
     cancel.begin()
     guard path.row >= 0, let page = try reader.page(with: path.row) else {
       throw .noRow(path.row, inSection: 0, of: reader.index.known)
     }
-    let line = try text.line(startingAt: page.offset(of: path.row))
+    let offset = page.offset(of: path.row)
+    let isLine = kind == SupplementaryKind.line
+    let number = isLine ? try text.line(startingAt: offset) : offset
     try file.checkUnchanged()
-    return .text(StyledText("\(line)"))
+    return .text(StyledText("\(number)"))
   }
 
   // Diagnostics

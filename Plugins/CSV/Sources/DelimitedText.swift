@@ -37,7 +37,7 @@ final class DelimitedText: RecordText {
 
   init(_ file: any ByteSource, _ options: Options, cancel: CancelFlag) throws(TableError) {
     self.file = file
-    hasTypes = options.types != .text
+    hasTypes = options.types != .text || !options.columnTypes.isEmpty
     decoded = try DecodedText(file, encoding: options.encoding)
     var sniffer = try Sniffer(decoded.bytes, from: decoded.start, options)
     var rules = RecordRules(
@@ -121,10 +121,29 @@ final class DelimitedText: RecordText {
         index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)",
         hasDecimalComma: options.hasDecimalComma)
     }
-    self.start = start
-    let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
-    reader = RecordReader(text, index, rules: rules)
+    let hasFileOffsets = decoded.isAsStored && uncommented == nil
+    self.hasFileOffsets = hasFileOffsets
+    guard let bytes = options.bytes else {
+      self.start = start
+      let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
+      reader = RecordReader(text, index, rules: rules)
+      return
+    }
+    guard hasFileOffsets else {
+      throw TableError(
+        .invalidArgument,
+        "option bytes needs a stored file whose text is neither converted nor has comments")
+    }
+    let range = try BytesUpTo(bytes.upperBound, of: text)
+    self.start = max(start, bytes.lowerBound)
+    if bytes.lowerBound > start { try text.checkRecordStart(bytes.lowerBound) }
+    if bytes.upperBound > start { try text.checkRecordStart(bytes.upperBound) }
+    let index = RecordIndex(range, from: self.start, rules: rules, cancel: cancel)
+    reader = RecordReader(range, index, rules: rules)
   }
+
+  /// Whether the offsets of rows are offsets in the file.
+  let hasFileOffsets: Bool
 
   /// Types are inferred from cells, and comments and conversions shift offsets. Such a text is read again.
   var isExtensible: Bool {

@@ -29,6 +29,10 @@ struct Options {
   var columns = 0
   var names: [String] = []
   var types = Types.text
+  /// The types of the first columns, if the user names them; nil for text.
+  var columnTypes: [ColumnType?] = []
+  /// The offsets of the file between which the shown rows lie; nil for all rows.
+  var bytes: Range<Int>?
   /// The byte at the start of a comment line.
   var comment: UInt8?
   /// Whether numbers have a decimal comma.
@@ -69,6 +73,14 @@ struct Options {
           "infer chooses a type per column, and reads the whole file first; sample reads 1 MiB, and a later cell that does not fit is an error"
       ),
       OptionDeclaration(
+        "column-types", default: "",
+        summary:
+          "the types of the columns, such as integer,text,date; a cell that does not fit is an error"
+      ),
+      OptionDeclaration(
+        "bytes", default: "",
+        summary: "FROM-TO: only the rows between two offsets, each the start of a row or the end"),
+      OptionDeclaration(
         "comment", default: "none",
         summary: "the first character of comment lines, or none"),
       OptionDeclaration(
@@ -107,8 +119,15 @@ struct Options {
       case "decimal": hasDecimalComma = value == ","
       case "escapes": hasEscapes = OptionDeclaration.boolean(value) ?? false
       case "types": types = Types(rawValue: value) ?? .text
+      case "column-types": columnTypes = try Options.columnTypes(value)
+      case "bytes": bytes = try Options.bytes(value)
       default: _ = try save.take(name, value)
       }
+    }
+    guard columnTypes.isEmpty || types == .text else {
+      throw TableError(
+        .invalidArgument, "options types and column-types cannot be combined: leave one of them out"
+      )
     }
     // A repeated special character would make the text ambiguous.
     if splitsAtBlanks { try takeBlanks() }
@@ -178,7 +197,39 @@ struct Options {
         skip == 0 ? nil : "skip \(skip)",
         comment.map { "comment \($0)" },
         hasEscapes ? "escapes" : nil,
+        bytes.map { "bytes \($0.lowerBound)-\($0.upperBound)" },
       ])
+  }
+
+  /// Whether cells must be checked, because not all of them determined the types.
+  var checksTypes: Bool { types == .sample || !columnTypes.isEmpty }
+
+  /// Parses types separated by commas.
+  private static func columnTypes(_ value: String) throws(TableError) -> [ColumnType?] {
+    guard !value.isEmpty else { return [] }
+    var types: [ColumnType?] = []
+    for name in value.split(separator: ",", omittingEmptySubsequences: false) {
+      let known: [ColumnType] = [.text, .integer, .real, .boolean, .date]
+      guard let type = known.first(where: { $0.name == name }) else {
+        throw TableError(
+          .invalidArgument,
+          "option column-types cannot have \"\(name)\": use text, integer, real, boolean or date")
+      }
+      types.append(type == .text ? nil : type)
+    }
+    return types
+  }
+
+  /// Parses two offsets.
+  private static func bytes(_ value: String) throws(TableError) -> Range<Int>? {
+    guard !value.isEmpty else { return nil }
+    let ends = value.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+    guard ends.count == 2, let start = ends[0], let end = ends[1], start <= end else {
+      throw TableError(
+        .invalidArgument,
+        "option bytes cannot be \"\(value)\": it must be FROM-TO, two offsets such as 0-4096")
+    }
+    return start..<end
   }
 
   private static let names: [String: UInt8] = [

@@ -4,9 +4,10 @@ import TabellaSystem
 
 extension DelimitedText {
   /// Determines the types of the columns.
-  func findTypes(_ types: Options.Types, _ cancel: CancelFlag) throws(TableError) {
+  func findTypes(_ options: Options, _ cancel: CancelFlag) throws(TableError) {
+    for (column, type) in zip(columns.indices, options.columnTypes) { columns[column].reads = type }
     let found: CellTypes
-    switch types {
+    switch options.types {
     case .text: return
     case .infer: found = try typesOfAllCells(cancel)
     case .sample:

@@ -17,6 +17,10 @@ public protocol TableSupplementary: AnyObject {
 public enum SupplementaryKind {
   /// The line of the file in which a row begins, in decimal digits, counted from 1.
   public static let line = "line"
+  /// The offset in the file of the first byte of a row, in decimal digits.
+  ///
+  /// A provider whose rows have this element also has the option `bytes`, which shows the rows between two such offsets.
+  public static let offset = "offset"
 }
 
 /// An element: styled text or a small table.

@@ -7,21 +7,17 @@ expression that has no such filter is left to polars.
 from __future__ import annotations
 
 import json
-import math
-import re
 from datetime import timedelta
-from typing import Any, Callable, Iterable, List, Sequence, Tuple
+from typing import Any, Iterable, Sequence
 
+from ._filter_texts import comparison, text_of
 from ._texts import EPOCH
-from ._values import date_text
 from .columns import Column
 
 _SIGNS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
 _MIRRORED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
-_INTEGERS = {"Int", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"}
-_REALS = {"Float", "Float32", "Float64"}
-# Texts that a filter reads as they are: no quotes, no blanks at the ends, no operator at the start.
-_PLAIN = re.compile(r"[^\s\"'=<>~!{\x00-\x1f]([^\"'\x00-\x1f]*[^\s\"'\x00-\x1f])?")
+_KINDS = {"Int", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float", "Float32", "Float64"}
+_KINDS |= {"String", "Boolean"}
 
 
 def filters_of(predicate: Any, columns: Sequence[Column]) -> list[str]:
@@ -35,9 +31,8 @@ def filters_of(predicate: Any, columns: Sequence[Column]) -> list[str]:
     texts = []
     for part in _parts(tree):
         for column, sign, value in _comparisons(part, named):
-            text = f"{column.name} {sign} {value}"
-            longer = (each.name for each in columns if len(each.name) > len(column.name))
-            if not any(text.startswith(name) for name in longer):
+            text = text_of(column, sign, value, columns)
+            if text is not None:
                 texts.append(text)
     return texts
 
@@ -85,10 +80,10 @@ def _comparisons(tree: Any, named: dict[str, Column]) -> list[tuple[Column, str,
     if _only(left, "Literal") is not None:
         left, op, right = right, _MIRRORED[op], left
     column = named.get(_only(left, "Column") or "")
-    kind, value = _literal(right)
-    if column is None or kind is None:
+    value = _literal(right)
+    if column is None or value is None:
         return []
-    return [(column, sign, text) for sign, text in _TRANSLATIONS[column.type](column, op, kind, value)]
+    return [(column, sign, text) for sign, text in comparison(column, _SIGNS[op], value)]
 
 
 def _flag(tree: Any, named: dict[str, Column]) -> tuple[Column, str, str] | None:
@@ -101,85 +96,20 @@ def _flag(tree: Any, named: dict[str, Column]) -> tuple[Column, str, str] | None
     return column, "=", "false" if is_negated else "true"
 
 
-def _literal(tree: Any) -> tuple[str | None, Any]:
-    """The type and the value of a literal."""
+def _literal(tree: Any) -> Any:
+    """The value of a literal; None for a value of a type that no filter compares."""
     literal = _only(tree, "Literal")
     inner = _only(literal, "Scalar") or _only(literal, "Dyn")
     if not isinstance(inner, dict) or len(inner) != 1:
-        return None, None
+        return None
     ((kind, value),) = inner.items()
-    return kind, value
+    if kind == "Datetime":
+        try:
+            return EPOCH + timedelta(microseconds=value[0]) if value[1] == "Microseconds" else None
+        except OverflowError:
+            return None
+    return value if kind in _KINDS else None
 
 
 def _only(tree: Any, key: str) -> Any:
     return tree[key] if isinstance(tree, dict) and len(tree) == 1 and key in tree else None
-
-
-_Signs = List[Tuple[str, str]]
-
-
-def _text(column: Column, op: str, kind: str, value: Any) -> _Signs:
-    # A comma as the decimal separator makes a number of "1,5" and none of "1.5".
-    if kind != "String" or op != "Eq" or column.decimal_comma or not _PLAIN.fullmatch(value):
-        return []
-    return [("=", value)]
-
-
-def _integer(column: Column, op: str, kind: str, value: Any) -> _Signs:
-    return [(_SIGNS[op], str(value))] if kind in _INTEGERS else []
-
-
-def _real(column: Column, op: str, kind: str, value: Any) -> _Signs:
-    """Cells in text have digits that a double has not, so the bounds are one step wider."""
-    if kind not in _INTEGERS | _REALS or not isinstance(value, (int, float)):
-        return []
-    number = float(value)
-    if not math.isfinite(number) or number != value:
-        return []
-    below, above = math.nextafter(number, -math.inf), math.nextafter(number, math.inf)
-    bounds = {
-        "Eq": [(">=", below), ("<=", above)],
-        "Lt": [("<", number)],
-        "LtEq": [("<=", above)],
-        # polars takes NaN as greater than all numbers. Text that reads as numbers has no NaN.
-        "Gt": [(">", number)] if column.is_text else [],
-        "GtEq": [(">=", below)] if column.is_text else [],
-    }
-    return [(sign, repr(bound)) for sign, bound in bounds.get(op, []) if math.isfinite(bound)]
-
-
-def _boolean(column: Column, op: str, kind: str, value: Any) -> _Signs:
-    return [(_SIGNS[op], "true" if value else "false")] if kind == "Boolean" and op in ("Eq", "NotEq") else []
-
-
-def _date(column: Column, op: str, kind: str, value: Any) -> _Signs:
-    """polars has microseconds, and Tabella has nanoseconds. So a moment of polars is a span of a microsecond."""
-    if kind != "Datetime" or value[1] != "Microseconds":
-        return []
-    try:
-        start = date_text(EPOCH + timedelta(microseconds=value[0]))
-        end = date_text(EPOCH + timedelta(microseconds=value[0] + 1))
-    except OverflowError:
-        return []
-    bounds = {
-        "Eq": [(">=", start), ("<", end)],
-        "Lt": [("<", start)],
-        "LtEq": [("<", end)],
-        "Gt": [(">=", end)],
-        "GtEq": [(">=", start)],
-    }
-    return bounds.get(op, [])
-
-
-def _none(column: Column, op: str, kind: str, value: Any) -> _Signs:
-    return []
-
-
-_TRANSLATIONS: dict[str, Callable[[Column, str, str, Any], Any]] = {
-    "text": _text,
-    "integer": _integer,
-    "real": _real,
-    "boolean": _boolean,
-    "date": _date,
-    "binary": _none,
-}

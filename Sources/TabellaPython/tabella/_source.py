@@ -34,6 +34,7 @@ class Source:
         self._sections = self._ability(b"tabella.sections/1", c.Sections)
         self._identity = self._ability(b"tabella.identity/1", c.Identity)
         self._diagnostics = self._ability(b"tabella.diagnostics/1", c.Diagnostics)
+        self._supplementary = self._ability(b"tabella.supplementary/1", c.Supplementary)
         self._columns: list[Column] | None = None
         #: How often the table has moved to another version.
         self.moves = 0
@@ -163,6 +164,20 @@ class Source:
         with self:
             self._call(self._identity.find, strings.string(id), byref(path))
         return path.section, path.row
+
+    def element(self, kind: str, section: int, row: int) -> str | None:
+        """The text of a row's element of a kind, such as "line"; None if there is none, or if it is a table."""
+        if self._supplementary is None:
+            return None
+        strings, element = c.Strings(), c.Element()
+        with self:
+            self._call(self._supplementary.element, strings.string(kind), c.IndexPath(section, row), byref(element))
+        try:
+            if element.table.source:
+                element.table.table.contents.release(element.table.source)
+            return c.text_of(element.text) if element.form == c.ELEMENT_TEXT else None
+        finally:
+            release(element)
 
     def pull(self) -> c.ListOfChanges:
         """Moves the source to its newest version. The caller releases the changes."""

@@ -11,6 +11,7 @@ WITH_IDS = 1
 DRY_RUN = 1
 FINAL = 1
 VOLATILE_ORDER = 1
+ELEMENT_TEXT = 1
 SECTION_TITLE = -1
 
 TEXT, INTEGER, REAL, BOOLEAN, DATE, BINARY = 1, 2, 3, 4, 5, 6
@@ -275,6 +276,21 @@ class Source(Structure):
     _fields_ = [("table", POINTER(SourceTable)), ("source", c_void_p)]
 
 
+class Element(Structure):
+    """tabella_element: an element in addition to the cells."""
+
+    _fields_ = [
+        ("form", c_int32),
+        ("reserved", c_int32),
+        ("text", String),
+        ("spans", c_void_p),
+        ("span_count", c_int64),
+        ("table", Source),
+        ("release", c_void_p),
+        ("private_data", c_void_p),
+    ]
+
+
 class Diagnostic(Structure):
     """tabella_diagnostic: a remark about the data."""
 
@@ -292,6 +308,7 @@ _Rows = CFUNCTYPE(c_int32, c_void_p, POINTER(RowRequest), POINTER(BatchOfRows), 
 _SectionCount = CFUNCTYPE(c_int32, c_void_p, c_int64, POINTER(Count), POINTER(Failure))
 _Title = CFUNCTYPE(c_int32, c_void_p, c_int64, c_int32, POINTER(String), POINTER(Failure))
 _Find = CFUNCTYPE(c_int32, c_void_p, String, POINTER(IndexPath), POINTER(Failure))
+_Element = CFUNCTYPE(c_int32, c_void_p, String, IndexPath, POINTER(Element), POINTER(Failure))
 _Next = CFUNCTYPE(c_int32, c_void_p, POINTER(Diagnostic))
 _Pull = CFUNCTYPE(c_int32, c_void_p, POINTER(ListOfChanges), POINTER(Failure))
 
@@ -317,6 +334,12 @@ class Identity(Structure):
     """tabella.identity/1."""
 
     _fields_ = [("find", _Find)]
+
+
+class Supplementary(Structure):
+    """tabella.supplementary/1."""
+
+    _fields_ = [("kinds", c_void_p), ("element", _Element)]
 
 
 class Diagnostics(Structure):
