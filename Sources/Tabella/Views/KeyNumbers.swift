@@ -5,7 +5,7 @@ struct KeyNumbers {
   private var table = KeyTable()
   private var classes: ClassKeys
   /// The number of missing cells, if there are any.
-  private var missing: UInt32?
+  private(set) var missing: UInt32?
 
   init(_ grouping: Grouping, _ column: Column, in zone: Zone) throws(TableError) {
     guard grouping.by.fits(column.type) else {
@@ -65,25 +65,28 @@ struct KeyNumbers {
   /// of values does not depend on the order of rows.
   var ordered: [UInt32] {
     let isValue = grouping.by == .value
-    let hasTexts = isValue && column.type == .text
-    let builder = BatchBuilder(
-      [isValue ? column.type : .binary] + (hasTexts ? [.binary] : []), capacity: count)
-    for number in 0..<UInt32(truncatingIfNeeded: count) {
-      if number == missing {
-        for column in builder.columns { column.appendMissing() }
-      } else if isValue, !hasTexts {
-        builder.columns[0].append(cell(of: number) ?? .missing)
-      } else {
-        for column in builder.columns { table.withKey(number) { column.append(bytes: $0) } }
-      }
-    }
     let key = Column(
       column.name, isValue ? column.type : .binary, reads: isValue ? column.reads : nil,
       hasDecimalComma: column.hasDecimalComma)
-    let columns = [key] + (hasTexts ? [Column("", .binary)] : [])
-    var keys = SortKeys(columns.indices.map { SortDescriptor(column: $0) }, in: columns)
-    keys.append(builder.finish(rowCount: count))
-    return keys.sortedRows { false } ?? []
+    var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
+    for number in 0..<UInt32(truncatingIfNeeded: count) {
+      if number == missing {
+        keys.append(.missing)
+      } else if key.type.isBytes {
+        table.withKey(number) { keys.append(bytes: $0) }
+      } else {
+        keys.append(cell(of: number) ?? .missing)
+      }
+    }
+    func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
+      // An empty text that should be a number is sorted with missing cells.
+      if left == missing || right == missing { return left != missing }
+      return table.withKey(left) { left in
+        table.withKey(right) { NaturalOrder.compareBytes(left, $0) < 0 }
+      }
+    }
+    let hasTexts = isValue && column.type == .text
+    return keys.sortedRows(breaksTie: hasTexts ? precedes : nil) { false } ?? []
   }
 
   /// The cell that has the value; nil if cells of the class differ.
@@ -125,9 +128,17 @@ struct KeyNumbers {
     number == missing || table.withKey(number) { $0.count == 4 && $0[0] != 48 }
   }
 
-  func resultCell(of number: UInt32) -> Cell {
-    if number == missing { return .missing }
-    if let cell = cell(of: number) { return cell }
-    return title(of: number).map { .text($0) } ?? .missing
+  /// Appends a value to a column like ``resultColumn(name:)``.
+  func append(_ number: UInt32, to builder: ColumnBuilder) {
+    if number == missing { return builder.appendMissing() }
+    if grouping.by != .value { return builder.append(title(of: number) ?? "") }
+    if column.type.isBytes { return table.withKey(number) { builder.append(bytes: $0) } }
+    builder.append(cell(of: number) ?? .missing)
+  }
+
+  /// The maximum number of bytes that a value adds to a column.
+  func byteCount(of number: UInt32) -> Int {
+    // The title of a class is short or as long as its key.
+    max(table.withKey(number) { $0.count }, grouping.by == .value ? 0 : 1 << 10)
   }
 }

@@ -3,6 +3,12 @@ import Testing
 @testable import Tabella
 @testable import TabellaTestSupport
 
+extension Groups {
+  var titles: [String?] { counts.indices.map { title(ofGroup: $0) } }
+  /// The cells of the first key.
+  fileprivate var cells: [Cell?] { counts.indices.map { keys[0].cell(ofGroup: $0) } }
+}
+
 @Suite struct GroupKeysTests {
   private func groups(
     _ cells: [Cell], _ type: ColumnType, _ by: Grouping.Class, unit: Unit? = nil
@@ -36,7 +42,7 @@ import Testing
     for group in groups.counts.indices {
       #expect(groups.counts[group] == groups.groupOfRow.count { $0 == UInt32(group) })
       if group > 0 {
-        let cells = groups.keys[0].cells.map { $0 ?? .missing }
+        let cells = groups.cells.map { $0 ?? .missing }
         #expect(NaiveOrder.compare(cells[group - 1], cells[group]) <= 0)
       }
     }
@@ -57,7 +63,7 @@ import Testing
     }
     let groups = try groups((texts + texts.reversed()).map { .binary($0) }, .binary, .value)
     #expect(groups.counts == Array(repeating: 2, count: texts.count))
-    #expect(Set(groups.keys[0].cells) == Set(texts.map { .binary($0) }))
+    #expect(Set(groups.cells) == Set(texts.map { .binary($0) }))
   }
 
   @Test func letters() throws {
@@ -65,9 +71,9 @@ import Testing
     let groups = try groups(texts.map { .text($0) } + [.missing, .text([0xFF])], .text, .letter)
     #expect(groups.titles == ["#", "A", "SS", "Z", "É", nil])
     #expect(groups.counts == [4, 1, 1, 2, 2, 1])
-    #expect(groups.keys[0].cells.dropLast().allSatisfy { $0 == nil })
-    #expect(groups.indexTitles.map(\.title) == ["#", "A", "S", "Z", "É"])
-    #expect(groups.indexTitles.map(\.group) == [0, 1, 2, 3, 4])
+    #expect(groups.cells.dropLast().allSatisfy { $0 == nil })
+    #expect(groups.indexTitles().map(\.title) == ["#", "A", "S", "Z", "É"])
+    #expect(groups.indexTitles().map(\.group) == [0, 1, 2, 3, 4])
   }
 
   @Test func daysAndMonths() throws {
