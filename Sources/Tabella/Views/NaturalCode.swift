@@ -61,8 +61,8 @@ enum NaturalCode {
       }
     }
     guard writer.count < limit else { return writer.count }
-    if hasZeros { writeZeros(of: text, &writer) }
-    if hasUpperCase { writeUpperCase(of: text, &writer) } else { writer.append(end) }
+    if hasZeros { writeZeros(of: text, &writer, limit) }
+    if hasUpperCase { writeUpperCase(of: text, &writer, limit) } else { writer.append(end) }
     return writer.count
   }
 
@@ -79,10 +79,12 @@ enum NaturalCode {
     return writer.count
   }
 
-  private static func writeZeros(of text: UnsafeRawBufferPointer, _ writer: inout Writer) {
+  private static func writeZeros(
+    of text: UnsafeRawBufferPointer, _ writer: inout Writer, _ limit: Int
+  ) {
     writer.append(2)
     var at = 0
-    while at < text.count {
+    while at < text.count, writer.count < limit {
       guard isDigit(text[at]) else {
         at += 1
         continue
@@ -93,10 +95,13 @@ enum NaturalCode {
     }
   }
 
-  private static func writeUpperCase(of text: UnsafeRawBufferPointer, _ writer: inout Writer) {
+  private static func writeUpperCase(
+    of text: UnsafeRawBufferPointer, _ writer: inout Writer, _ limit: Int
+  ) {
     writer.append(0)
     var last = 0
     for (at, byte) in text.enumerated() where isUpperCase(byte) {
+      guard writer.count < limit else { return }
       writer.append(number: at - last, below: 254)
       last = at
     }
@@ -175,7 +180,8 @@ enum NaturalCode {
       let length = run.end - run.first
       append(UInt8(truncatingIfNeeded: 47 + min(length, 10)))
       if length >= 10 { append(number: length - 10, below: 255) }
-      for index in run.first..<run.first + min(length, limit) { append(text[index]) }
+      let written = min(length, max(0, limit - count))
+      for index in run.first..<run.first + written { append(text[index]) }
     }
   }
 }

@@ -115,6 +115,8 @@ struct SortColumn {
     }
   }
 
+  mutating func removeAll() { self = SortColumn(source, isDescending: isDescending) }
+
   /// Removes the words, for a caller that needs them in another way.
   mutating func takeWords() -> [UInt64] {
     var taken: [UInt64] = []

@@ -82,7 +82,7 @@ struct SortKeys {
   }
 
   /// The numbers of the rows in their new order; nil if the call was cancelled. There are at most 2^32 rows. The
-  /// call consumes the keys.
+  /// call removes all rows.
   ///
   /// Rows with equal keys stay in order. If there is `breaksTie`, it says instead whether a row comes before another
   /// one with equal keys.
@@ -90,6 +90,7 @@ struct SortKeys {
   mutating func sortedRows(
     breaksTie: ((UInt32, UInt32) -> Bool)? = nil, isCancelled: () -> Bool
   ) -> [UInt32]? {
+    defer { removeAll() }
     var rows: [UInt32] = []
     rows.makeRoom(for: count)
     rows += 0..<UInt32(truncatingIfNeeded: count)
@@ -101,6 +102,7 @@ struct SortKeys {
       words.makeRoom(for: count)
       words += repeatElement(0, count: count)
     }
+    precondition(words.count == rows.count, "every row has a word")
     rows.withUnsafeMutableBufferPointer { rows in
       words.withUnsafeMutableBufferPointer { words in
         guard let rowStart = rows.baseAddress, let wordStart = words.baseAddress else { return }
@@ -115,6 +117,11 @@ struct SortKeys {
       }
     }
     return isCancelled() ? nil : rows
+  }
+
+  private mutating func removeAll() {
+    for index in keys.indices { keys[index].removeAll() }
+    count = 0
   }
 
   private static func withViews(

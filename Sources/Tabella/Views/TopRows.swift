@@ -45,8 +45,10 @@ struct TopRows {
     rows = ascending.map { rows[Int($0)] }
   }
 
-  /// The first rows in order, and whether they are all rows; nil if the call was cancelled. The call consumes the keys.
+  /// The first rows in order, and whether they are all rows; nil if the call was cancelled. The call removes
+  /// all rows.
   mutating func finish(isCancelled: () -> Bool) -> (rows: [UInt32], isAll: Bool)? {
+    defer { (rows, count, bound) = ([], 0, nil) }
     guard let order = keys.sortedRows(isCancelled: isCancelled) else { return nil }
     return (order.prefix(limit).map { rows[Int($0)] }, count <= limit)
   }
