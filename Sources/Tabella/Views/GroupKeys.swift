@@ -3,10 +3,16 @@
 /// Titles and cells are made when they are needed.
 struct Groups {
   /// The values of one key of a grouping.
-  struct Key {
+  final class Key {
     private let numbers: KeyNumbers
     /// For each group, the number of its value.
     let valueOfGroup: [UInt32]
+    /// The group whose title would continue a listing of all titles.
+    private var nextGroup = 0
+    /// The result of the reads in ``fetchTitles(from:)``, which no one needs.
+    private var fetched: UInt8 = 0
+
+    private static let fetchedTitles = 64
 
     init(_ numbers: KeyNumbers, _ valueOfGroup: [UInt32]) {
       self.numbers = numbers
@@ -18,7 +24,19 @@ struct Groups {
     var missing: UInt32? { numbers.missing }
 
     /// The title of a group's value; nil for missing cells.
-    func title(ofGroup group: Int) -> String? { numbers.title(of: valueOfGroup[group]) }
+    func title(ofGroup group: Int) -> String? {
+      if group == nextGroup {
+        if group % Key.fetchedTitles == 0 { fetchTitles(from: group) }
+        nextGroup = group + 1
+      }
+      return numbers.title(of: valueOfGroup[group])
+    }
+
+    /// Reads a byte of the values of some groups. They lie scattered, and the processor waits for all of them at once.
+    private func fetchTitles(from group: Int) {
+      let values = valueOfGroup[group..<min(group + Key.fetchedTitles, valueOfGroup.count)]
+      for value in values { fetched &+= numbers.firstByte(of: value) }
+    }
 
     /// The cell that makes a row a member of a group; nil if rows of the group have several values.
     func cell(ofGroup group: Int) -> Cell? { numbers.cell(of: valueOfGroup[group]) }

@@ -37,8 +37,21 @@ struct KeyNumbers {
 
   /// Appends the number of each cell's value.
   mutating func number(_ cells: ColumnBatch, _ numbers: inout [UInt32]) {
+    numbers.makeRoom(for: cells.count)
+    let isText = grouping.by == .value && cells.type.isBytes
+    for start in stride(from: 0, to: cells.count, by: 64) {
+      let rows = start..<min(start + 64, cells.count)
+      if isText, table.isLarge { table.fetch(cells, rows) }
+      number(cells, rows, &numbers)
+    }
+  }
+
+  @inline(__always)
+  private mutating func number(
+    _ cells: ColumnBatch, _ rows: Range<Int>, _ numbers: inout [UInt32]
+  ) {
     let isValue = grouping.by == .value
-    for row in 0..<cells.count {
+    for row in rows {
       if cells.missingCount > 0, cells.isMissing(row) {
         numbers.append(missingNumber())
       } else if isValue {
@@ -69,6 +82,7 @@ struct KeyNumbers {
       column.name, isValue ? column.type : .binary, reads: isValue ? column.reads : nil,
       hasDecimalComma: column.hasDecimalComma)
     var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
+    keys.makeRoom(for: count)
     for number in 0..<UInt32(truncatingIfNeeded: count) {
       if number == missing {
         keys.append(.missing)
@@ -106,9 +120,16 @@ struct KeyNumbers {
     }
   }
 
+  /// The first byte of a value's key; 0 if it has none.
+  @inline(__always)
+  func firstByte(of number: UInt32) -> UInt8 { table.withKey(number) { $0.first ?? 0 } }
+
   func title(of number: UInt32) -> String? {
     guard number != missing else { return nil }
-    if grouping.by == .value { return cell(of: number)?.description }
+    if grouping.by == .value {
+      guard column.type == .text else { return cell(of: number)?.description }
+      return table.withKey(number) { String(decoding: $0, as: UTF8.self) }
+    }
     return table.withKey(number) { classes.title(of: $0) }
   }
 

@@ -10,6 +10,9 @@ struct KeyTable {
   /// The number of slots in use. A number without a key has no slot.
   private var used = 0
 
+  /// The result of the reads in ``fetch(_:_:)``, which no one needs.
+  private var fetched: UInt8 = 0
+
   private static let free = UInt64.max
 
   /// The number of numbers that are in use.
@@ -31,6 +34,28 @@ struct KeyTable {
       let number = UInt32(truncatingIfNeeded: found)
       if UInt32(truncatingIfNeeded: found >> 32) == hash, isKey(number, key) { return number }
       slot = (slot + 1) & mask
+    }
+  }
+
+  /// Whether most slots lie outside the fast caches of a processor.
+  var isLarge: Bool { slots.count > 1 << 15 }
+
+  /// Reads what ``number(of:)`` needs to find the texts of some cells.
+  ///
+  /// The processor waits for all these reads at once. Otherwise it would wait for the slot and for the key of one cell
+  /// after the other.
+  mutating func fetch(_ cells: ColumnBatch, _ rows: Range<Int>) {
+    let mask = slots.count - 1
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: rows.count) { entries in
+      entries.initialize(repeating: KeyTable.free)
+      for row in rows where cells.missingCount == 0 || !cells.isMissing(row) {
+        let hash = cells.withBytes(at: row) { KeyTable.hash($0) }
+        // If the hashes are equal, the number remains.
+        entries[row - rows.lowerBound] = slots[Int(hash) & mask] ^ UInt64(hash) << 32
+      }
+      for entry in entries where entry < UInt64(UInt32.max) {
+        fetched &+= withKey(UInt32(truncatingIfNeeded: entry)) { $0.first ?? 0 }
+      }
     }
   }
 

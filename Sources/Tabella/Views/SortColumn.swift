@@ -41,9 +41,13 @@ struct SortColumn {
 
   mutating func append(_ cells: ColumnBatch) {
     let cells = values(cells)
-    words.makeRoom(for: cells.count)
-    if !ends.isEmpty { ends.makeRoom(for: cells.count) }
+    makeRoom(for: cells.count)
     for row in 0..<cells.count { append(cells, row) }
+  }
+
+  mutating func makeRoom(for more: Int) {
+    words.makeRoom(for: more)
+    if !ends.isEmpty { ends.makeRoom(for: more) }
   }
 
   /// Appends some rows of a batch.

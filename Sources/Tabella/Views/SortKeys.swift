@@ -69,6 +69,11 @@ struct SortKeys {
     count = rows.count
   }
 
+  /// Ensures room for more rows.
+  mutating func makeRoom(for more: Int) {
+    for index in keys.indices { keys[index].makeRoom(for: more) }
+  }
+
   /// Adds a row with one cell, whose text or binary is given. Only for a single column of this type.
   mutating func append(bytes: UnsafeRawBufferPointer) {
     keys[0].append(bytes: bytes)

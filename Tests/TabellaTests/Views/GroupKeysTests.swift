@@ -283,4 +283,35 @@ extension Groups {
     #expect(groups.counts == Array(repeating: 2, count: 10_000))
     #expect(groups.titles[9_999] == "key 9999")
   }
+
+  /// So many groups that the table reads slots and keys in advance, with missing cells, empty and long keys, and rows
+  /// of old and new groups side by side. Titles do not depend on the order in which they are asked for.
+  @Test func moreGroupsThanACacheHolds() throws {
+    var generator = SeededGenerator(seed: 1)
+    let numbers = (0..<90_000).map { min($0, Int.random(in: 0...40_000, using: &generator)) }
+    func key(_ number: Int) -> String? {
+      switch number % 1000 {
+      case 1: nil
+      case 2: ""
+      case 3: "key \(number)" + String(repeating: "-", count: number / 1000)
+      default: "key \(number)"
+      }
+    }
+    var keys = try GroupKeys([Grouping(column: 0)], in: [Column("c")])
+    for start in stride(from: 0, to: numbers.count, by: 30_000) {
+      let cells = numbers[start..<start + 30_000].map { key($0).map { Cell.text($0) } ?? .missing }
+      keys.append(AwkwardCells.batch([cells], [.text]))
+    }
+    let groups = keys.finish()
+    let naive = numbers.reduce(into: [String?: Int]()) { $0[key($1), default: 0] += 1 }
+    let titles = groups.titles
+    #expect(titles.count > 25_000)
+    #expect(Dictionary(zip(titles, groups.counts)) { first, _ in first } == naive)
+    #expect(titles.count == naive.count)
+    let wrong = numbers.indices.filter { titles[Int(groups.groupOfRow[$0])] != key(numbers[$0]) }
+    #expect(wrong.isEmpty)
+    let backwards = titles.indices.reversed().filter { groups.title(ofGroup: $0) != titles[$0] }
+    #expect(backwards.isEmpty)
+    #expect(groups.titles == titles)
+  }
 }
