@@ -12,11 +12,18 @@ public func radixSort(
   keys.withUnsafeMutableBufferPointer { keys in
     rows.withUnsafeMutableBufferPointer { rows in
       guard let keyStart = keys.baseAddress, let rowStart = rows.baseAddress else { return }
-      withoutActuallyEscaping(isCancelled) { isCancelled in
-        FlagSort(keys: keyStart, rows: rowStart, isCancelled: isCancelled)
-          .sort(0..<keys.count, by: .key)
-      }
+      radixSort(keyStart, rowStart, 0..<keys.count, isCancelled: isCancelled)
     }
+  }
+}
+
+/// Sorts a range of rows and their keys. See ``radixSort(_:_:isCancelled:)``.
+func radixSort(
+  _ keys: UnsafeMutablePointer<UInt64>, _ rows: UnsafeMutablePointer<UInt32>, _ range: Range<Int>,
+  isCancelled: () -> Bool
+) {
+  withoutActuallyEscaping(isCancelled) { isCancelled in
+    FlagSort(keys: keys, rows: rows, isCancelled: isCancelled).sort(range, by: .key)
   }
 }
 

@@ -8,8 +8,10 @@ struct Cases {
   var all: [Case] {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
-      typedExport, describeTyped, group, summarize, sortFirst, sortAll, groupCells, sortCells,
-      diff, searchText, searchCase, filterPattern, filterClasses, textCount, textLine,
+      typedExport, describeTyped,
+      group, groupMany, groupUnique, summarize, summarizeMany, sortFirst, sortAll, sortTextFirst,
+      sortTextAll, groupCells, sortCells, diff, searchText, searchCase, filterPattern,
+      filterClasses, textCount, textLine,
       folderNames, folderStat, folderSort, folderTotal, processes, deleteRow, showIsolated,
       exportIsolated,
     ]
@@ -262,50 +264,74 @@ struct Cases {
 
   // MARK: Groups and order
 
-  private var group: Case {
+  private var group: Case { group("city", 2, name: "group", about: "count the rows of each city") }
+
+  private var groupMany: Case {
+    group("user", 3, name: "group-many", about: "count the rows of each of 24,000 users")
+  }
+
+  private var groupUnique: Case {
+    group("code", 6, name: "group-unique", about: "count the rows of each code; nearly all differ")
+  }
+
+  private func group(_ column: String, _ number: Int, name: String, about: String) -> Case {
     let groups = Reduction(measure: .set)
     return Case(
-      name: "group", about: "count the rows of each city", needs: [.file(.plain)],
+      name: name, about: about, needs: [.file(.plain)],
       commands: [
-        floor("group", plain, "2", check: groups),
-        tabella("count", plain, "--section-by", "city", check: groups),
+        floor("group", plain, "\(number)", check: groups),
+        tabella("count", plain, "--section-by", column, check: groups),
         peer(
-          "awk", "-F,", "NR>1{n[$3]++} END{for(c in n) print c \"\\t\" n[c]}", plain, speed: .slow,
-          check: groups),
+          "awk", "-F,", "NR>1{n[$\(number + 1)]++} END{for(c in n) print c \"\\t\" n[c]}", plain,
+          speed: .slow, check: groups),
         duckdb(
-          "copy (select city, count(*) from \(varchars(plain)) group by city) "
+          "copy (select \(column), count(*) from \(varchars(plain)) group by \(column)) "
             + "to '/dev/stdout' (header false, delimiter '\\t')",
           speed: .slow, check: groups),
         polars(
-          "q(F).group_by('city').len().collect()"
+          "q(F).group_by('\(column)').len().collect()"
             + ".write_csv(sys.stdout.buffer,separator='\\t',include_header=False)",
           plain, check: groups),
         peer(
           "sqlite3", ":memory:", "-tabs", ".import --csv \(plain) t",
-          "select city, count(*) from t group by city", speed: .far, check: groups),
+          "select \(column), count(*) from t group by \(column)", speed: .far, check: groups),
         peer(
-          "mlr", "--icsv", "--onidx", "--ofs", "tab", "count", "-g", "city", plain, speed: .far,
+          "mlr", "--icsv", "--onidx", "--ofs", "tab", "count", "-g", column, plain, speed: .far,
           check: groups),
       ],
       aims: [.cpu(1.5, of: "floor"), .cpu(1, of: "duckdb"), .cpu(1, of: "polars")])
   }
 
   private var summarize: Case {
+    summarize(
+      "city", 2, name: "summarize", about: "count the rows and add the amounts of each city")
+  }
+
+  private var summarizeMany: Case {
+    summarize(
+      "user", 3, name: "summarize-many",
+      about: "count the rows and add the amounts of each of 24,000 users")
+  }
+
+  private func summarize(_ column: String, _ number: Int, name: String, about: String) -> Case {
     let groups = Reduction(measure: .set)
     return Case(
-      name: "summarize", about: "count the rows and add the amounts of each city",
-      needs: [.file(.plain)],
+      name: name, about: about, needs: [.file(.plain)],
       commands: [
-        floor("summarize", plain, "2", "4", check: groups),
+        floor("summarize", plain, "\(number)", "4", check: groups),
         tabella(
-          "summarize", plain, "--by", "city", "--compute", "rows, sum amount", "--format", "plain",
+          "summarize", plain, "--by", column, "--compute", "rows, sum amount", "--format", "plain",
           check: groups),
         duckdb(
-          "copy (select city, count(*), sum(amount::decimal(18,2)) from \(varchars(plain)) "
-            + "group by city) to '/dev/stdout' (header false, delimiter '\\t')",
+          "copy (select \(column), count(*), sum(amount::decimal(18,2)) from \(varchars(plain)) "
+            + "group by \(column)) to '/dev/stdout' (header false, delimiter '\\t')",
           speed: .slow, check: groups),
+        polars(
+          "i(F).group_by('\(column)').agg(pl.len(),pl.sum('amount').round(2)).collect()"
+            + ".write_csv(sys.stdout.buffer,separator='\\t',include_header=False,float_precision=2)",
+          plain, check: groups.measuring(.lines)),
       ],
-      aims: [.cpu(2, of: "floor"), .cpu(1, of: "duckdb")])
+      aims: [.cpu(2, of: "floor"), .cpu(1, of: "duckdb"), .cpu(1, of: "polars")])
   }
 
   private var sortFirst: Case {
@@ -355,6 +381,49 @@ struct Cases {
           check: named.measuring(.lines)),
       ],
       aims: sortAims(2))
+  }
+
+  private var sortTextFirst: Case {
+    let body = Reduction(measure: .order)
+    let named = Reduction(measure: .order, skipping: 1)
+    return Case(
+      name: "sort-text-first", about: "show the first 20 rows by note, the largest amounts first",
+      needs: [.file(.plain)],
+      commands: [
+        floor("texts", plain, "9", "4", "20", check: body),
+        tabella(
+          "show", plain, "--sort", "note,amount:desc", "-n", "20", "--format", "csv", check: named),
+        duckdb(
+          "copy (from \(inferred(plain)) order by note, amount desc limit 20) "
+            + "to '/dev/stdout' (header)", speed: .slow, check: named.measuring(.lines)),
+        polars(
+          "i(F).sort('note','amount',descending=[False,True],maintain_order=True).head(20)"
+            + ".collect().write_csv(sys.stdout.buffer)",
+          plain, check: named.measuring(.lines)),
+      ],
+      aims: [
+        .cpu(1.5, of: "floor"), .cpu(1, of: "duckdb"), .cpu(1, of: "polars"), .peak(mebibytes: 24),
+      ])
+  }
+
+  private var sortTextAll: Case {
+    let body = Reduction(measure: .order)
+    let named = Reduction(measure: .order, skipping: 1)
+    return Case(
+      name: "sort-text-all", about: "export all rows by note, the largest amounts first, as CSV",
+      needs: [.file(.plain)],
+      commands: [
+        floor("texts", plain, "9", "4", check: body),
+        tabella("export", plain, "--sort", "note,amount:desc", "--format", "csv", check: named),
+        duckdb(
+          "copy (from \(inferred(plain)) order by note, amount desc) to '/dev/stdout' (header)",
+          speed: .slow, check: named.measuring(.lines)),
+        polars(
+          "i(F).sort('note','amount',descending=[False,True],maintain_order=True).collect()"
+            + ".write_csv(sys.stdout.buffer)",
+          plain, speed: .slow, check: named.measuring(.lines)),
+      ],
+      aims: [.cpu(2, of: "floor"), .cpu(1, of: "duckdb"), .cpu(1, of: "polars")])
   }
 
   private func sortAims(_ cpu: Double) -> [Aim] {

@@ -1,38 +1,81 @@
 /// The groups of rows, in the order of display.
+///
+/// Titles and cells are made when they are needed.
 struct Groups {
-  /// The values of one key of a grouping, in the order of the groups.
-  struct Key {
-    let grouping: Grouping
-    /// The title of each value; nil for missing cells, which are the last.
-    var titles: [String?]
-    /// The cell that makes a row a member of the group; nil if rows of the group have several values.
-    var cells: [Cell?]
-    /// For each group, the index of its value.
-    var valueOfGroup: [UInt32]
+  /// The values of one key of a grouping.
+  final class Key {
+    private let numbers: KeyNumbers
+    /// For each group, the number of its value.
+    let valueOfGroup: [UInt32]
+    /// The group whose title would continue a listing of all titles.
+    private var nextGroup = 0
+    /// The result of the reads in ``fetchTitles(from:)``, which no one needs.
+    private var fetched: UInt8 = 0
 
-    /// The title of a group's value.
-    func title(ofGroup group: Int) -> String? { titles[Int(valueOfGroup[group])] }
+    private static let fetchedTitles = 64
 
-    /// The cell that makes a row a member of a group.
-    func cell(ofGroup group: Int) -> Cell? { cells[Int(valueOfGroup[group])] }
+    init(_ numbers: KeyNumbers, _ valueOfGroup: [UInt32]) {
+      self.numbers = numbers
+      self.valueOfGroup = valueOfGroup
+    }
+
+    var grouping: Grouping { numbers.grouping }
+    /// The number of missing cells, if there are any.
+    var missing: UInt32? { numbers.missing }
+
+    /// The title of a group's value; nil for missing cells.
+    func title(ofGroup group: Int) -> String? {
+      if group == nextGroup {
+        if group % Key.fetchedTitles == 0 { fetchTitles(from: group) }
+        nextGroup = group + 1
+      }
+      return numbers.title(of: valueOfGroup[group])
+    }
+
+    /// Reads a byte of the values of some groups. They lie scattered, and the processor waits for all of them at once.
+    private func fetchTitles(from group: Int) {
+      let values = valueOfGroup[group..<min(group + Key.fetchedTitles, valueOfGroup.count)]
+      for value in values { fetched &+= numbers.firstByte(of: value) }
+    }
+
+    /// The cell that makes a row a member of a group; nil if rows of the group have several values.
+    func cell(ofGroup group: Int) -> Cell? { numbers.cell(of: valueOfGroup[group]) }
   }
 
-  /// The title of each group. It is nil if all keys are missing; this group is the last.
-  var titles: [String?]
   var keys: [Key]
   /// The number of rows of each group.
   var counts: [Int]
   /// The number of the group of each row.
   var groupOfRow: [UInt32]
-  /// The first letters of titles, each with its first group. Empty if such an index is of little use.
-  var indexTitles: [(title: String, group: Int)]
   /// The number of each group in ``GroupKeys``, which counts groups in the order of their first rows.
   var numbersInKeys: [UInt32]
+
+  /// The title of a group: `north · 2026-02`. It is nil if all keys are missing; this group is the last.
+  func title(ofGroup group: Int) -> String? {
+    if keys.count == 1 { return keys[0].title(ofGroup: group) }
+    let titles = keys.map { $0.title(ofGroup: group) }
+    guard titles.contains(where: { $0 != nil }) else { return nil }
+    return titles.map { $0 ?? Cell.missing.description }.joined(separator: " · ")
+  }
+
+  /// The first letters of titles, each with its first group. Empty if such an index is of little use.
+  /// - Complexity: O(groups)
+  func indexTitles() -> [(title: String, group: Int)] {
+    guard counts.count >= 5 else { return [] }
+    var index: [(title: String, group: Int)] = []
+    var seen: Set<String> = []
+    for group in counts.indices {
+      guard var title = title(ofGroup: group) else { continue }
+      let letter = title.withUTF8 { ClassKeys.letter(of: UnsafeRawBufferPointer($0)) }
+      if seen.insert(letter).inserted { index.append((letter, group)) }
+    }
+    return index.count >= 2 ? index : []
+  }
 }
 
 /// Determines the groups of rows from batches of cells. Rows of a group have the same value of every key.
 ///
-/// It uses 4 bytes of memory per row, plus the keys of each group.
+/// It uses 4 bytes of memory per row. A group uses 8 bytes and those of its keys in a ``KeyTable``.
 struct GroupKeys {
   /// The columns to read, without repetition. A batch has exactly these columns.
   let columns: [Int]
@@ -110,23 +153,11 @@ struct GroupKeys {
 
   /// Returns the groups of all added rows. The keys then have no rows, and keep their groups.
   mutating func finish() -> Groups {
-    let (order, values, ranks) = ordered()
-    let rows = takeRows(inOrder: order)
-    let groupKeys = keys.indices.map { key in
-      Groups.Key(
-        grouping: keys[key].grouping, titles: values[key].map { keys[key].title(of: $0) },
-        cells: values[key].map { keys[key].cell(of: $0) },
-        valueOfGroup: order.map { ranks[key][Int(value(ofGroup: $0, key))] })
-    }
-    let titles =
-      keys.count == 1
-      ? groupKeys[0].titles
-      : order.indices.map { group in
-        GroupKeys.joined(groupKeys.map { $0.title(ofGroup: group) })
-      }
+    let order = sortedGroups()
     return Groups(
-      titles: titles, keys: groupKeys, counts: order.map { counts[Int($0)] },
-      groupOfRow: rows, indexTitles: GroupKeys.indexTitles(titles), numbersInKeys: order)
+      keys: keys.indices.map { key in Groups.Key(keys[key], values(ofGroups: order, key)) },
+      counts: order.map { counts[Int($0)] }, groupOfRow: takeRows(inOrder: order),
+      numbersInKeys: order)
   }
 
   /// Returns the groups of all added rows, which are the same groups as those of `groups`.
@@ -187,37 +218,33 @@ struct GroupKeys {
     for tuple in rows { _ = tuple.withUnsafeBytes { tuples.number(of: $0) } }
   }
 
-  /// The title of a group with several keys: `north · 2026-02`.
-  private static func joined(_ titles: [String?]) -> String? {
-    guard titles.contains(where: { $0 != nil }) else { return nil }
-    return titles.map { $0 ?? Cell.missing.description }.joined(separator: " · ")
-  }
-
   /// The groups in the order of their keys, the first key first. Missing values are the last.
-  func sortedGroups() -> [UInt32] { ordered().groups }
-
-  /// The groups in order, and for each key its values in order and the rank of each value.
-  private func ordered() -> (groups: [UInt32], values: [[UInt32]], ranks: [[UInt32]]) {
-    let values = keys.map(\.ordered)
-    let ranks = values.map { values in
-      var ranks = [UInt32](repeating: 0, count: values.count)
-      for (rank, value) in values.enumerated() {
+  func sortedGroups() -> [UInt32] {
+    guard keys.count != 1 else { return keys[0].ordered }
+    var groups = Array(0..<UInt32(truncatingIfNeeded: counts.count))
+    // The place of each group by the keys so far.
+    var places = [UInt32](repeating: 0, count: counts.count)
+    for key in keys.indices {
+      var ranks = [UInt32](repeating: 0, count: keys[key].count)
+      for (rank, value) in keys[key].ordered.enumerated() {
         ranks[Int(value)] = UInt32(truncatingIfNeeded: rank)
       }
-      return ranks
-    }
-    if keys.count == 1 { return (values[0], values, ranks) }
-    let builder = BatchBuilder(keys.map { _ in .integer }, capacity: counts.count)
-    for group in counts.indices {
-      for key in keys.indices {
-        let value = value(ofGroup: UInt32(truncatingIfNeeded: group), key)
-        builder.columns[key].append(Int64(ranks[key][Int(value)]))
+      var words = groups.map { group in
+        UInt64(places[Int(group)]) << 32 | UInt64(ranks[Int(value(ofGroup: group, key))])
+      }
+      radixSort(&words, &groups)
+      var place: UInt32 = 0
+      for (index, group) in groups.enumerated() {
+        if index > 0, words[index] != words[index - 1] { place += 1 }
+        places[Int(group)] = place
       }
     }
-    let columns = keys.map { _ in Column("", .integer) }
-    var sort = SortKeys(columns.indices.map { SortDescriptor(column: $0) }, in: columns)
-    sort.append(builder.finish(rowCount: counts.count))
-    return (sort.sortedRows { false } ?? [], values, ranks)
+    return groups
+  }
+
+  /// The numbers of the values of groups.
+  private func values(ofGroups groups: [UInt32], _ key: Int) -> [UInt32] {
+    keys.count == 1 ? groups : groups.map { value(ofGroup: $0, key) }
   }
 
   /// The number of a group's value of a key.
@@ -228,23 +255,16 @@ struct GroupKeys {
     }
   }
 
-  /// A group's value of a key, as a cell of ``resultColumn(_:name:)``.
-  func cell(_ key: Int, ofGroup group: UInt32) -> Cell {
-    keys[key].resultCell(of: value(ofGroup: group, key))
+  /// Appends a group's value of a key to a column like ``resultColumn(_:name:)``.
+  func append(_ key: Int, ofGroup group: UInt32, to builder: ColumnBuilder) {
+    keys[key].append(value(ofGroup: group, key), to: builder)
+  }
+
+  /// The maximum number of bytes that a group's value of a key adds to a column.
+  func byteCount(_ key: Int, ofGroup group: UInt32) -> Int {
+    keys[key].byteCount(of: value(ofGroup: group, key))
   }
 
   /// The column of a key's values in a table of groups: a column like the grouped one for equal values, otherwise text.
   func resultColumn(_ key: Int, name: String) -> Column { keys[key].resultColumn(name: name) }
-
-  private static func indexTitles(_ titles: [String?]) -> [(title: String, group: Int)] {
-    guard titles.count >= 5 else { return [] }
-    var index: [(title: String, group: Int)] = []
-    var seen: Set<String> = []
-    for (group, title) in titles.enumerated() {
-      guard var title else { continue }
-      let letter = title.withUTF8 { ClassKeys.letter(of: UnsafeRawBufferPointer($0)) }
-      if seen.insert(letter).inserted { index.append((letter, group)) }
-    }
-    return index.count >= 2 ? index : []
-  }
 }

@@ -11,8 +11,10 @@ public final class GroupedSource: MappedSource {
     var keys: GroupKeys
     /// The number of base rows in front of each base section, and the total.
     let baseStarts: [Int]
-    /// The number of rows in front of each group, and the total.
-    let starts: [Int]
+    /// The number of rows in front of each group, and the total. Computed on demand.
+    lazy var starts = groups.counts.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1) }
+    /// The first letters of titles, each with its first group. Computed on demand.
+    lazy var indexTitles = groups.indexTitles()
     /// The base rows, numbered across the base's sections, in the order of the groups. Computed on demand.
     lazy var rows = groupedRows()
     /// The number of groups for each combination of values of the keys that a move cannot change freely. Computed on
@@ -23,7 +25,6 @@ public final class GroupedSource: MappedSource {
       self.groups = groups
       self.keys = keys
       self.baseStarts = baseStarts
-      starts = groups.counts.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1) }
     }
 
     private func groupedRows() -> [UInt32] {
@@ -164,14 +165,14 @@ public final class GroupedSource: MappedSource {
 
   public override func sectionIndexTitles() throws(TableError) -> [String] {
     flag.begin()
-    return try grouped().groups.indexTitles.map(\.title)
+    return try grouped().indexTitles.map(\.title)
   }
 
   public override func indexPath(
     forIndexTitle title: String, at index: Int
   ) throws(TableError) -> IndexPath {
     flag.begin()
-    let titles = try grouped().groups.indexTitles
+    let titles = try grouped().indexTitles
     guard titles.indices.contains(index), titles[index].title == title else {
       throw TableError(.notFound, "there is no index title \(title) at \(index)")
     }
@@ -213,9 +214,9 @@ extension GroupedSource: TableSections {
 
   public func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
     flag.begin()
-    let titles = try grouped().groups.titles
-    guard titles.indices.contains(section) else { throw .noSection(section) }
-    return place == .header ? titles[section] : nil
+    let groups = try grouped().groups
+    guard groups.counts.indices.contains(section) else { throw .noSection(section) }
+    return place == .header ? groups.title(ofGroup: section) : nil
   }
 }
 

@@ -83,14 +83,15 @@ struct GroupedEditPolicy: EditPolicy {
         guard let value = keys.compactMap({ $0.cell(ofGroup: group) }).first else {
           throw TableError(
             .constraint,
-            "a row of \"\(groups.titles[group] ?? "")\" needs a value for \(name)", column: column)
+            "a row of \"\(groups.title(ofGroup: group) ?? "")\" needs a value for \(name)",
+            column: column)
         }
         cells[column] = value
         continue
       }
       for key in keys where try title(of: own, groupedBy: key.grouping) != key.title(ofGroup: group)
       {
-        let title = groups.titles[group].map { "\"\($0)\"" } ?? "the group without a value"
+        let title = groups.title(ofGroup: group).map { "\"\($0)\"" } ?? "the group without a value"
         throw TableError(
           .constraint,
           "a row with \(own) as \(name) does not belong to \(title): leave \(name) out, or insert it into its own group",
@@ -114,7 +115,7 @@ struct GroupedEditPolicy: EditPolicy {
     builder.columns[0].append(cell)
     var keys = try GroupKeys([grouping], in: base.columns, zone: view.zone)
     keys.append(builder.finish(rowCount: 1))
-    return keys.finish().titles.first ?? nil
+    return keys.finish().title(ofGroup: 0)
   }
 
   /// Whether each column of the base can be set.
@@ -169,8 +170,8 @@ struct GroupedEditPolicy: EditPolicy {
     var reachable = [fixed.map { $0.valueOfGroup[group] }]
     if counts[reachable[0], default: 0] > 1 { return true }
     for (number, key) in fixed.enumerated()
-    where key.titles.last == .some(nil) && canSet(key.grouping.column) {
-      let missing = UInt32(truncatingIfNeeded: key.titles.count - 1)
+    where canSet(key.grouping.column) {
+      guard let missing = key.missing else { continue }
       for var combination in reachable where combination[number] != missing {
         combination[number] = missing
         if counts[combination] != nil { return true }
@@ -208,7 +209,7 @@ struct GroupedEditPolicy: EditPolicy {
       let name = base.columns[key.grouping.column].name
       throw TableError(
         .constraint,
-        "\"\(groups.titles[group] ?? "")\" contains rows with several values: set \(name) to one of "
+        "\"\(groups.title(ofGroup: group) ?? "")\" contains rows with several values: set \(name) to one of "
           + "them instead of moving \(source.noun)", column: key.grouping.column)
     }
     let path = try view.basePath(of: source)

@@ -5,7 +5,7 @@ struct KeyNumbers {
   private var table = KeyTable()
   private var classes: ClassKeys
   /// The number of missing cells, if there are any.
-  private var missing: UInt32?
+  private(set) var missing: UInt32?
 
   init(_ grouping: Grouping, _ column: Column, in zone: Zone) throws(TableError) {
     guard grouping.by.fits(column.type) else {
@@ -37,8 +37,21 @@ struct KeyNumbers {
 
   /// Appends the number of each cell's value.
   mutating func number(_ cells: ColumnBatch, _ numbers: inout [UInt32]) {
+    numbers.makeRoom(for: cells.count)
+    let isText = grouping.by == .value && cells.type.isBytes
+    for start in stride(from: 0, to: cells.count, by: 64) {
+      let rows = start..<min(start + 64, cells.count)
+      if isText, table.isLarge { table.fetch(cells, rows) }
+      number(cells, rows, &numbers)
+    }
+  }
+
+  @inline(__always)
+  private mutating func number(
+    _ cells: ColumnBatch, _ rows: Range<Int>, _ numbers: inout [UInt32]
+  ) {
     let isValue = grouping.by == .value
-    for row in 0..<cells.count {
+    for row in rows {
       if cells.missingCount > 0, cells.isMissing(row) {
         numbers.append(missingNumber())
       } else if isValue {
@@ -65,25 +78,29 @@ struct KeyNumbers {
   /// of values does not depend on the order of rows.
   var ordered: [UInt32] {
     let isValue = grouping.by == .value
-    let hasTexts = isValue && column.type == .text
-    let builder = BatchBuilder(
-      [isValue ? column.type : .binary] + (hasTexts ? [.binary] : []), capacity: count)
-    for number in 0..<UInt32(truncatingIfNeeded: count) {
-      if number == missing {
-        for column in builder.columns { column.appendMissing() }
-      } else if isValue, !hasTexts {
-        builder.columns[0].append(cell(of: number) ?? .missing)
-      } else {
-        for column in builder.columns { table.withKey(number) { column.append(bytes: $0) } }
-      }
-    }
     let key = Column(
       column.name, isValue ? column.type : .binary, reads: isValue ? column.reads : nil,
       hasDecimalComma: column.hasDecimalComma)
-    let columns = [key] + (hasTexts ? [Column("", .binary)] : [])
-    var keys = SortKeys(columns.indices.map { SortDescriptor(column: $0) }, in: columns)
-    keys.append(builder.finish(rowCount: count))
-    return keys.sortedRows { false } ?? []
+    var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
+    keys.makeRoom(for: count)
+    for number in 0..<UInt32(truncatingIfNeeded: count) {
+      if number == missing {
+        keys.append(.missing)
+      } else if key.type.isBytes {
+        table.withKey(number) { keys.append(bytes: $0) }
+      } else {
+        keys.append(cell(of: number) ?? .missing)
+      }
+    }
+    func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
+      // An empty text that should be a number is sorted with missing cells.
+      if left == missing || right == missing { return left != missing }
+      return table.withKey(left) { left in
+        table.withKey(right) { NaturalOrder.compareBytes(left, $0) < 0 }
+      }
+    }
+    let hasTexts = isValue && column.type == .text
+    return keys.sortedRows(breaksTie: hasTexts ? precedes : nil) { false } ?? []
   }
 
   /// The cell that has the value; nil if cells of the class differ.
@@ -103,9 +120,16 @@ struct KeyNumbers {
     }
   }
 
+  /// The first byte of a value's key; 0 if it has none.
+  @inline(__always)
+  func firstByte(of number: UInt32) -> UInt8 { table.withKey(number) { $0.first ?? 0 } }
+
   func title(of number: UInt32) -> String? {
     guard number != missing else { return nil }
-    if grouping.by == .value { return cell(of: number)?.description }
+    if grouping.by == .value {
+      guard column.type == .text else { return cell(of: number)?.description }
+      return table.withKey(number) { String(decoding: $0, as: UTF8.self) }
+    }
     return table.withKey(number) { classes.title(of: $0) }
   }
 
@@ -125,9 +149,17 @@ struct KeyNumbers {
     number == missing || table.withKey(number) { $0.count == 4 && $0[0] != 48 }
   }
 
-  func resultCell(of number: UInt32) -> Cell {
-    if number == missing { return .missing }
-    if let cell = cell(of: number) { return cell }
-    return title(of: number).map { .text($0) } ?? .missing
+  /// Appends a value to a column like ``resultColumn(name:)``.
+  func append(_ number: UInt32, to builder: ColumnBuilder) {
+    if number == missing { return builder.appendMissing() }
+    if grouping.by != .value { return builder.append(title(of: number) ?? "") }
+    if column.type.isBytes { return table.withKey(number) { builder.append(bytes: $0) } }
+    builder.append(cell(of: number) ?? .missing)
+  }
+
+  /// The maximum number of bytes that a value adds to a column.
+  func byteCount(of number: UInt32) -> Int {
+    // The title of a class is short or as long as its key.
+    max(table.withKey(number) { $0.count }, grouping.by == .value ? 0 : 1 << 10)
   }
 }

@@ -1,76 +1,87 @@
 /// Assigns numbers to byte strings, in the order of their first appearance.
+///
+/// A key takes its bytes, 4 bytes for their end, and a slot of 8 bytes. From half to three quarters of the slots are in
+/// use, once the table has grown.
 struct KeyTable {
-  /// Two words and the length of a key. They usually suffice to distinguish keys without comparing bytes.
-  ///
-  /// Up to 16 bytes, the two words contain the whole key. For a longer key, one word is a digest.
-  private struct KeyDigest: Equatable {
-    var first: UInt64
-    var last: UInt64
-    var count: Int
-
-    @inline(__always)
-    init(_ key: UnsafeRawBufferPointer) {
-      func word<T: FixedWidthInteger>(_ offset: Int, _: T.Type) -> UInt64 {
-        UInt64(truncatingIfNeeded: key.loadUnaligned(fromByteOffset: offset, as: T.self))
-      }
-      count = key.count
-      switch count {
-      case 8...16: (first, last) = (word(0, UInt64.self), word(count - 8, UInt64.self))
-      case 4...7: (first, last) = (word(0, UInt32.self), word(count - 4, UInt32.self))
-      case 1...3:
-        first = word(0, UInt8.self)
-        last = word(count / 2, UInt8.self) << 8 | word(count - 1, UInt8.self)
-      case 0: (first, last) = (0, 0)
-      default: (first, last) = (digest64(key), 0)
-      }
-    }
-
-    var isWholeKey: Bool { count <= 16 }
-
-    /// The two halves of a product, combined by XOR, so that every input bit affects many output bits.
-    var hash: UInt64 {
-      let product = (first ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(
-        by: last ^ 0xD6E8_FEB8_6659_FD93 &+ UInt64(truncatingIfNeeded: count))
-      return product.high ^ product.low
-    }
-  }
-
   private var bytes: [UInt8] = []
-  private var ends: [Int] = []
-  /// The digest of each key; nil for a number without a key.
-  private var digests: [KeyDigest?] = []
-  /// A hash table with open addressing. Each slot holds the number of a key, or `.max`.
-  private var slots = [UInt32](repeating: .max, count: 1 << 10)
+  private var ends = ByteOffsets()
+  /// A hash table with open addressing. A slot holds a hash in its high half, and the number of a key in its low half.
+  private var slots = [UInt64](repeating: KeyTable.free, count: 1 << 10)
+  /// The number of slots in use. A number without a key has no slot.
+  private var used = 0
+
+  /// The result of the reads in ``fetch(_:_:)``, which no one needs.
+  private var fetched: UInt8 = 0
+
+  private static let free = UInt64.max
 
   /// The number of numbers that are in use.
   var count: Int { ends.count }
 
+  /// The number of bytes of all keys.
+  var byteCount: Int { bytes.count }
+
   /// Returns the number of a key, and adds the key if it is new.
   /// - Complexity: O(bytes)
+  @inline(__always)
   mutating func number(of key: UnsafeRawBufferPointer) -> UInt32 {
-    let digest = KeyDigest(key)
-    var slot = Int(truncatingIfNeeded: digest.hash) & (slots.count - 1)
-    while slots[slot] != .max {
-      let number = slots[slot]
-      if digests[Int(number)] == digest, digest.isWholeKey || isKey(number, key) { return number }
-      slot = (slot + 1) & (slots.count - 1)
+    let hash = KeyTable.hash(key)
+    let mask = slots.count - 1
+    var slot = Int(hash) & mask
+    while true {
+      let found = slots[slot]
+      if found == KeyTable.free { return add(key, hash, slot) }
+      let number = UInt32(truncatingIfNeeded: found)
+      if UInt32(truncatingIfNeeded: found >> 32) == hash, isKey(number, key) { return number }
+      slot = (slot + 1) & mask
     }
+  }
+
+  /// Whether most slots lie outside the fast caches of a processor.
+  var isLarge: Bool { slots.count > 1 << 15 }
+
+  /// Reads what ``number(of:)`` needs to find the texts of some cells.
+  ///
+  /// The processor waits for all these reads at once. Otherwise it would wait for the slot and for the key of one cell
+  /// after the other.
+  mutating func fetch(_ cells: ColumnBatch, _ rows: Range<Int>) {
+    let mask = slots.count - 1
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: rows.count) { entries in
+      entries.initialize(repeating: KeyTable.free)
+      for row in rows where cells.missingCount == 0 || !cells.isMissing(row) {
+        let hash = cells.withBytes(at: row) { KeyTable.hash($0) }
+        // If the hashes are equal, the number remains.
+        entries[row - rows.lowerBound] = slots[Int(hash) & mask] ^ UInt64(hash) << 32
+      }
+      for entry in entries where entry < UInt64(UInt32.max) {
+        fetched &+= withKey(UInt32(truncatingIfNeeded: entry)) { $0.first ?? 0 }
+      }
+    }
+  }
+
+  private mutating func add(
+    _ key: UnsafeRawBufferPointer, _ hash: UInt32, _ slot: Int
+  ) -> UInt32 {
     let number = UInt32(truncatingIfNeeded: ends.count)
-    slots[slot] = number
+    // The number of the last possible key with the greatest hash would look like a free slot.
+    precondition(number != .max, "a table has fewer than 2^32 keys")
+    slots[slot] = UInt64(hash) << 32 | UInt64(number)
+    bytes.makeRoom(for: key.count)
     bytes.append(contentsOf: key)
+    ends.makeRoom(for: 1)
     ends.append(bytes.count)
-    digests.append(digest)
-    if ends.count * 2 > slots.count { grow() }
+    used += 1
+    if used * 4 > slots.count * 3 { grow() }
     return number
   }
 
   /// Returns a new number without a key.
   mutating func addAnonymous() -> UInt32 {
     ends.append(bytes.count)
-    digests.append(nil)
     return UInt32(truncatingIfNeeded: ends.count - 1)
   }
 
+  @inline(__always)
   func withKey<R>(_ number: UInt32, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     bytes.withUnsafeBytes { bytes in
       let start = number == 0 ? 0 : ends[Int(number) - 1]
@@ -78,18 +89,44 @@ struct KeyTable {
     }
   }
 
+  @inline(__always)
   private func isKey(_ number: UInt32, _ key: UnsafeRawBufferPointer) -> Bool {
     withKey(number) { areEqual($0, key) }
   }
 
-  private mutating func grow() {
-    let old = slots
-    slots = [UInt32](repeating: .max, count: old.count * 2)
-    for number in old where number != .max {
-      guard let digest = digests[Int(number)] else { continue }
-      var slot = Int(truncatingIfNeeded: digest.hash) & (slots.count - 1)
-      while slots[slot] != .max { slot = (slot + 1) & (slots.count - 1) }
-      slots[slot] = number
+  /// The halves of a product, combined by XOR, so that every input bit affects many output bits.
+  @inline(__always)
+  private static func hash(_ key: UnsafeRawBufferPointer) -> UInt32 {
+    @inline(__always)
+    func word<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type) -> UInt64 {
+      UInt64(truncatingIfNeeded: key.loadUnaligned(fromByteOffset: offset, as: T.self))
     }
+    let (first, last): (UInt64, UInt64)
+    switch key.count {
+    case 8...16: (first, last) = (word(0, UInt64.self), word(key.count - 8, UInt64.self))
+    case 4...7: (first, last) = (word(0, UInt32.self), word(key.count - 4, UInt32.self))
+    case 1...3:
+      first = word(0, UInt8.self)
+      last = word(key.count / 2, UInt8.self) << 8 | word(key.count - 1, UInt8.self)
+    case 0: (first, last) = (0, 0)
+    default: (first, last) = (digest64(key), 0)
+    }
+    let product = (first ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(
+      by: last ^ 0xD6E8_FEB8_6659_FD93 &+ UInt64(truncatingIfNeeded: key.count))
+    let folded = product.high ^ product.low
+    return UInt32(truncatingIfNeeded: folded ^ folded >> 32)
+  }
+
+  private mutating func grow() {
+    var larger: [UInt64] = []
+    larger.makeRoom(for: slots.count * 2)
+    larger += repeatElement(KeyTable.free, count: slots.count * 2)
+    let mask = larger.count - 1
+    for entry in slots where entry != KeyTable.free {
+      var slot = Int(entry >> 32) & mask
+      while larger[slot] != KeyTable.free { slot = (slot + 1) & mask }
+      larger[slot] = entry
+    }
+    slots = larger
   }
 }

@@ -64,6 +64,7 @@ extension MappedSource: TableUndoing, TableChanges {
   }
 
   private func state() throws(TableError) -> ViewState {
+    completeMapping()
     do throws(TableError) {
       return ViewState(digest: try viewDigest(), columns: base.columns)
     } catch {

@@ -54,8 +54,8 @@ public class MappedSource: TableDataSource {
     try base.numberOfRows(inSection: section, knowing: minimum)
   }
 
-  /// Computes the data that the mapping of a section needs.
-  func prepare(section: Int) throws(TableError) {}
+  /// Computes the data that the mapping of rows of a section needs. The section can end earlier.
+  func prepare(_ rows: Range<Int>, inSection section: Int) throws(TableError) {}
 
   /// The base path of a row. Throws ``TableError`` with `.notFound` if the view has no such row.
   func basePath(of path: IndexPath) throws(TableError) -> IndexPath { path }
@@ -91,6 +91,9 @@ public class MappedSource: TableDataSource {
   /// Forgets the mapping, because the base shows another version.
   func forget() { pin = nil }
 
+  /// Completes a mapping of which only a part was needed so far, because the base may move on.
+  func completeMapping() {}
+
   /// Moves the mapping on with the base. Returns the changes of the view; nil if the caller must read everything again.
   /// After an error, or after nil, the mapping is unusable.
   ///
@@ -105,7 +108,8 @@ public class MappedSource: TableDataSource {
 
   /// Answers a request that has passed ``check(_:)``; the body of ``rows(_:)``.
   func read(_ request: RowRequest) throws(TableError) -> Batch {
-    try prepare(section: request.section)
+    try prepare(
+      request.first..<request.first.advancedUp(by: request.count), inSection: request.section)
     let isRest =
       request.section == unreturnedRows.section && unreturnedRows.rows.contains(request.first)
     let most =
@@ -312,9 +316,26 @@ extension MappedSource: TableGathering {
   ) throws(TableError) -> Batch {
     flag.begin()
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
+    let paths = paths.prefix(MappedSource.gatherSize)
     var basePaths: [IndexPath] = []
-    for path in paths.prefix(MappedSource.gatherSize) { basePaths.append(try basePath(of: path)) }
+    basePaths.reserveCapacity(paths.count)
+    try prepare(paths)
+    for path in paths { basePaths.append(try basePath(of: path)) }
     return try base.gather(basePaths, columns: columns, includesIDs: includesIDs)
+  }
+}
+
+extension MappedSource {
+  /// Computes the data that the mapping of rows needs, because a view may need less for the first rows of a section than
+  /// for all of them.
+  private func prepare(_ paths: ArraySlice<IndexPath>) throws(TableError) {
+    var rest = paths
+    while let first = rest.first {
+      let run = rest.prefix { $0.section == first.section }
+      let last = run.reduce(0) { max($0, $1.row) }
+      try prepare(0..<last.advancedUp(by: 1), inSection: first.section)
+      rest = rest.dropFirst(run.count)
+    }
   }
 }
 

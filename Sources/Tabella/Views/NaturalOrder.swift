@@ -36,19 +36,6 @@ enum NaturalOrder {
     return left.count - right.count
   }
 
-  /// A number from the first eight bytes, up to the first digit. If two numbers differ, they have the order of the
-  /// texts.
-  static func prefix(_ text: UnsafeRawBufferPointer) -> UInt64 {
-    var prefix: UInt64 = 0
-    for index in 0..<min(8, text.count) {
-      let byte = text[index]
-      // A byte that is no digit has the same order relative to all digits, so every digit counts as 0.
-      prefix |= UInt64(isDigit(byte) ? 48 : folded(byte)) << UInt64(56 - 8 * index)
-      if isDigit(byte) { break }
-    }
-    return prefix
-  }
-
   static func folded(_ byte: UInt8) -> UInt8 { byte &- 65 < 26 ? byte | 0x20 : byte }
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte &- 48 < 10 }

@@ -227,4 +227,9 @@ extension Double {
     let bits = (self == 0 ? 0 : self).bitPattern
     return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
   }
+
+  /// The double with these ``orderedBits``.
+  init(orderedBits bits: UInt64) {
+    self.init(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
+  }
 }

@@ -1,7 +1,8 @@
 /// A view with sorted rows in each section. The sort is stable.
 ///
 /// The first request for rows of a section reads the columns to sort by to the end of the section. The view stores
-/// the order, 4 bytes per row. Counts do not need the order.
+/// the order, 4 bytes per row. If only the first rows of a section are requested, it stores only these; the first request
+/// for other rows then reads the columns again. Counts do not need the order.
 public final class SortedSource: MappedSource {
   /// The order of a section.
   struct Order {
@@ -13,6 +14,11 @@ public final class SortedSource: MappedSource {
 
   let descriptors: [SortDescriptor]
   var orders: [Int: Order] = [:]
+  /// The base rows of the first rows of a section that has no order. There are ``headLimit`` of them.
+  var heads: [Int: [UInt32]] = [:]
+
+  /// The maximum number of first rows that are found without sorting the other rows of their section.
+  static let headLimit = 128
 
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist.
   init(_ base: any TableDataSource, by descriptors: [SortDescriptor]) throws(TableError) {
@@ -36,19 +42,28 @@ public final class SortedSource: MappedSource {
   override func forget() {
     super.forget()
     orders = [:]
+    heads = [:]
   }
 
   override func mappedCount(ofBaseSection section: Int) -> Count {
     orders[section].map { .exact($0.rows.count) } ?? BaseChanges.unknownCount
   }
 
+  /// Sorts the sections whose first rows are known. If that fails, their changes are reloads.
+  override func completeMapping() {
+    for section in heads.keys.sorted() { _ = try? order(of: section) }
+  }
+
   override func translate(_ changes: BaseChanges) throws(TableError) -> [ChangeBatch.Change]? {
     try follow(changes)
   }
 
-  override func prepare(section: Int) throws(TableError) { _ = try order(of: section) }
+  override func prepare(_ rows: Range<Int>, inSection section: Int) throws(TableError) {
+    _ = try sortedRows(upTo: rows.upperBound, inSection: section)
+  }
+
   override func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool {
-    orders[section] != nil
+    orders[section] != nil || heads[section] != nil && rows.upperBound <= SortedSource.headLimit
   }
 
   override func count(
@@ -59,7 +74,7 @@ public final class SortedSource: MappedSource {
   }
 
   override func basePath(of path: IndexPath) throws(TableError) -> IndexPath {
-    let rows = try order(of: path.section)
+    let rows = try sortedRows(upTo: path.row.advancedUp(by: 1), inSection: path.section)
     guard rows.indices.contains(path.row) else {
       throw .noRow(path.row, inSection: path.section, of: rows.count)
     }
@@ -69,7 +84,7 @@ public final class SortedSource: MappedSource {
   override func basePaths(
     of rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [IndexPath] {
-    let order = try order(of: section)
+    let order = try sortedRows(upTo: rows.upperBound, inSection: section)
     return rows.map { IndexPath(section: section, row: Int(order[$0])) }
   }
 
@@ -88,12 +103,37 @@ public final class SortedSource: MappedSource {
     }
   }
 
+  /// The base rows of a section in order: all of them, or the first ones up to at least `end`.
+  private func sortedRows(
+    upTo end: Int, inSection section: Int
+  ) throws(TableError) -> [UInt32] {
+    guard end <= SortedSource.headLimit, orders[section] == nil else {
+      return try order(of: section)
+    }
+    if let head = heads[section] { return head }
+    let (rows, isAll) = try mapping { () throws(TableError) in try head(section) }
+    if isAll { orders[section] = Order(rows: rows) } else { heads[section] = rows }
+    return rows
+  }
+
   /// The order of a section. The first call reads and sorts the section.
   private func order(of section: Int) throws(TableError) -> [UInt32] {
     if let order = orders[section] { return order.rows }
     let rows = try mapping { () throws(TableError) in try sorted(section) }
     orders[section] = Order(rows: rows)
+    heads[section] = nil
     return rows
+  }
+
+  /// Reads a section, and finds its first rows.
+  private func head(_ section: Int) throws(TableError) -> (rows: [UInt32], isAll: Bool) {
+    try checkColumns()
+    var top = TopRows(descriptors, in: base.columns, limit: SortedSource.headLimit)
+    _ = try readBase(section: section, columns: top.columns) { top.append($0) }
+    guard let head = top.finish(isCancelled: { flag.isSet }) else {
+      throw TableError(.cancelled, "cancelled")
+    }
+    return head
   }
 
   /// Reads and sorts a section.

@@ -9,7 +9,7 @@ extension SortedSource {
 
   func follow(_ changes: BaseChanges) throws(TableError) -> [ChangeBatch.Change]? {
     let old = orders
-    orders = [:]
+    (orders, heads) = ([:], [:])
     // The caller can know how many rows a section has, although they are not sorted yet.
     let reloaded = changes.editedSections.filter {
       old[$0] == nil && changes.sectionAfter(of: $0) != nil

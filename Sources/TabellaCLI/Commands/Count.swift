@@ -46,10 +46,13 @@ extension Command {
       }
       try output.write(json: .object(document))
     } else if isPerSection {
+      let (tab, lineEnd): (SafeText, SafeText) = ("\t", "\n")
       for count in counts {
         // Titles are data. A line end or tab in a title would break the output format.
-        let title = count.title.map { SafeText($0) } ?? output.screen.missing
-        try output.write("\(title)\t\(count.rows)\n")
+        try output.write(count.title.map { SafeText($0) } ?? output.screen.missing)
+        try output.write(tab)
+        try output.write(SafeText(String(count.rows)))
+        try output.write(lineEnd)
       }
     } else {
       try output.write("\(total)\n")

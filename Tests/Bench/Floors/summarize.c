@@ -11,11 +11,14 @@ static struct {
 } groups[SLOTS];
 
 FLOOR(size_t slot_of)(const unsigned char *value, size_t count) {
-  // The generated values differ in their first eight bytes or in their length.
-  uint64_t word;
+  // The generated values differ in their first or last eight bytes or in their length.
+  uint64_t word, last = 0;
   memcpy(&word, value, 8);
-  if (count < 8) word &= (1ull << (8 * count)) - 1;
-  uint64_t hash = (word ^ count) * 0x9E3779B97F4A7C15;
+  if (count < 8)
+    word &= (1ull << (8 * count)) - 1;
+  else
+    memcpy(&last, value + count - 8, 8);
+  uint64_t hash = (word ^ count ^ last * 0xC2B2AE3D27D4EB4F) * 0x9E3779B97F4A7C15;
   size_t slot = (hash ^ hash >> 29) * 0xD6E8FEB86659FD93 >> 48;
   while (groups[slot].value
          && (groups[slot].count != count || memcmp(groups[slot].value, value, count)))

@@ -44,4 +44,15 @@ import Testing
     #expect([1, 2, 1, 2, 3].position(of: [1, 2, 3]) == 2)
     #expect([1, 2].position(of: [2, 3]) == nil && [Int]().position(of: [1]) == nil)
   }
+
+  /// Offsets from 4 GiB on have another byte, and smaller ones before and after them keep their values.
+  @Test func offsetsAreKept() {
+    let large = [(1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 40) - 1]
+    for values in [[], [0, 5], [0, 5, 5] + large, large, large.reversed() + [7, 0]] {
+      var offsets = ByteOffsets()
+      for value in values { offsets.append(value) }
+      #expect(offsets.count == values.count)
+      #expect(values.indices.map { offsets[$0] } == values)
+    }
+  }
 }

@@ -3,6 +3,12 @@ import Testing
 @testable import Tabella
 @testable import TabellaTestSupport
 
+extension Groups {
+  var titles: [String?] { counts.indices.map { title(ofGroup: $0) } }
+  /// The cells of the first key.
+  fileprivate var cells: [Cell?] { counts.indices.map { keys[0].cell(ofGroup: $0) } }
+}
+
 @Suite struct GroupKeysTests {
   private func groups(
     _ cells: [Cell], _ type: ColumnType, _ by: Grouping.Class, unit: Unit? = nil
@@ -36,7 +42,7 @@ import Testing
     for group in groups.counts.indices {
       #expect(groups.counts[group] == groups.groupOfRow.count { $0 == UInt32(group) })
       if group > 0 {
-        let cells = groups.keys[0].cells.map { $0 ?? .missing }
+        let cells = groups.cells.map { $0 ?? .missing }
         #expect(NaiveOrder.compare(cells[group - 1], cells[group]) <= 0)
       }
     }
@@ -57,7 +63,7 @@ import Testing
     }
     let groups = try groups((texts + texts.reversed()).map { .binary($0) }, .binary, .value)
     #expect(groups.counts == Array(repeating: 2, count: texts.count))
-    #expect(Set(groups.keys[0].cells) == Set(texts.map { .binary($0) }))
+    #expect(Set(groups.cells) == Set(texts.map { .binary($0) }))
   }
 
   @Test func letters() throws {
@@ -65,9 +71,9 @@ import Testing
     let groups = try groups(texts.map { .text($0) } + [.missing, .text([0xFF])], .text, .letter)
     #expect(groups.titles == ["#", "A", "SS", "Z", "É", nil])
     #expect(groups.counts == [4, 1, 1, 2, 2, 1])
-    #expect(groups.keys[0].cells.dropLast().allSatisfy { $0 == nil })
-    #expect(groups.indexTitles.map(\.title) == ["#", "A", "S", "Z", "É"])
-    #expect(groups.indexTitles.map(\.group) == [0, 1, 2, 3, 4])
+    #expect(groups.cells.dropLast().allSatisfy { $0 == nil })
+    #expect(groups.indexTitles().map(\.title) == ["#", "A", "S", "Z", "É"])
+    #expect(groups.indexTitles().map(\.group) == [0, 1, 2, 3, 4])
   }
 
   @Test func daysAndMonths() throws {
@@ -276,5 +282,36 @@ import Testing
     let groups = try groups((0..<20_000).map { .text("key \($0 % 10_000)") }, .text, .value)
     #expect(groups.counts == Array(repeating: 2, count: 10_000))
     #expect(groups.titles[9_999] == "key 9999")
+  }
+
+  /// So many groups that the table reads slots and keys in advance, with missing cells, empty and long keys, and rows
+  /// of old and new groups side by side. Titles do not depend on the order in which they are asked for.
+  @Test func moreGroupsThanACacheHolds() throws {
+    var generator = SeededGenerator(seed: 1)
+    let numbers = (0..<90_000).map { min($0, Int.random(in: 0...40_000, using: &generator)) }
+    func key(_ number: Int) -> String? {
+      switch number % 1000 {
+      case 1: nil
+      case 2: ""
+      case 3: "key \(number)" + String(repeating: "-", count: number / 1000)
+      default: "key \(number)"
+      }
+    }
+    var keys = try GroupKeys([Grouping(column: 0)], in: [Column("c")])
+    for start in stride(from: 0, to: numbers.count, by: 30_000) {
+      let cells = numbers[start..<start + 30_000].map { key($0).map { Cell.text($0) } ?? .missing }
+      keys.append(AwkwardCells.batch([cells], [.text]))
+    }
+    let groups = keys.finish()
+    let naive = numbers.reduce(into: [String?: Int]()) { $0[key($1), default: 0] += 1 }
+    let titles = groups.titles
+    #expect(titles.count > 25_000)
+    #expect(Dictionary(zip(titles, groups.counts)) { first, _ in first } == naive)
+    #expect(titles.count == naive.count)
+    let wrong = numbers.indices.filter { titles[Int(groups.groupOfRow[$0])] != key(numbers[$0]) }
+    #expect(wrong.isEmpty)
+    let backwards = titles.indices.reversed().filter { groups.title(ofGroup: $0) != titles[$0] }
+    #expect(backwards.isEmpty)
+    #expect(groups.titles == titles)
   }
 }

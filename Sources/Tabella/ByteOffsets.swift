@@ -1,0 +1,29 @@
+/// Offsets of bytes, in the order in which they are appended.
+///
+/// An offset takes 4 bytes. Once an offset exceeds 4 GiB, each takes 5 bytes.
+struct ByteOffsets {
+  private(set) var low: [UInt32] = []
+  /// The bits from 32 on; empty while all are 0.
+  private(set) var high: [UInt8] = []
+
+  var count: Int { low.count }
+  var isEmpty: Bool { low.isEmpty }
+
+  subscript(index: Int) -> Int {
+    high.isEmpty ? Int(low[index]) : Int(high[index]) << 32 | Int(low[index])
+  }
+
+  mutating func makeRoom(for more: Int) { low.makeRoom(for: more) }
+
+  /// Appends an offset below 2^40.
+  @inline(__always)
+  mutating func append(_ offset: Int) {
+    low.append(UInt32(truncatingIfNeeded: offset))
+    if offset > Int(UInt32.max) || !high.isEmpty { appendHigh(offset) }
+  }
+
+  private mutating func appendHigh(_ offset: Int) {
+    if high.isEmpty { high = Array(repeating: 0, count: low.count - 1) }
+    high.append(UInt8(offset >> 32))
+  }
+}
