@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import time
 import unittest
 
 import support
@@ -16,6 +17,18 @@ TABLE = (
     "Cy,9223372036854775807,0.1,TRUE,2023-01-01,Zoë\n"
     ",,,,,\n"
 )
+
+
+def bytes_read():
+    """The bytes that this process has read."""
+    with open("/proc/self/io") as file:
+        return int(file.readline().split()[1])
+
+
+def settle(path):
+    """Waits until the file is so old that each further change gets another time."""
+    while time.time() - path.stat().st_ctime < 2.1:
+        time.sleep(0.1)
 
 
 class Reading(support.Case):
@@ -167,6 +180,36 @@ class Reading(support.Case):
         self.assertEqual(self.rows("SELECT a FROM t"), [("3",)])
         path.write_text("b,c\n3,4\n")
         self.fails("SELECT a FROM t", "the columns have changed")
+
+    def test_the_first_rows_of_a_large_file(self):
+        # The first statement read the whole file, to follow its changes.
+        path = self.file("a,b\n" + f"{'x' * 40},1\n" * 1_000_000)
+        self.declare("t", path)
+        before = bytes_read()
+        self.assertEqual(len(self.rows("SELECT * FROM t LIMIT 20")), 20)
+        self.assertLess(bytes_read() - before, path.stat().st_size / 10)
+
+    def test_a_change_that_leaves_size_and_time(self):
+        path = self.file("a,b\n1,2\n")
+        settle(path)
+        self.declare("t", path)
+        self.assertEqual(self.rows("SELECT * FROM t"), [("1", "2")])
+        status = path.stat()
+        for text in ("a,b\n3,4\n", "a,b\n5,6\n"):
+            path.write_text(text)
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+            self.assertEqual(self.rows("SELECT * FROM t"), [tuple(text.split()[1].split(","))])
+        settle(path)
+        self.assertEqual(self.rows("SELECT * FROM t"), [("5", "6")])
+        moved = path.with_name("moved.csv")
+        path.rename(moved)
+        self.fails("SELECT * FROM t", "data.csv", "No such file")
+        path.symlink_to(moved)
+        self.assertEqual(self.rows("SELECT * FROM t"), [("5", "6")])
+        other = self.file("a,b\n7,8\n", "other.csv")
+        path.unlink()
+        path.symlink_to(other)
+        self.assertEqual(self.rows("SELECT * FROM t"), [("7", "8")])
 
     def test_a_type_that_changes(self):
         path = self.file("k,w\n1,1\n2,2\n")
