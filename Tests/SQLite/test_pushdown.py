@@ -126,6 +126,8 @@ class Pushdown(support.Case):
             value = chance.choice({"n": ["3", "NULL"], "x": ["2.5", "NULL"], "flag": ["1", "NULL"]}.get(name, ["'b'"]))
             if name == "day":
                 value = "'2020-02-02'"
+            if name == "word" and "TEXT" not in str(self.rows("SELECT type FROM pragma_table_info('t') WHERE name = 'word'")):
+                value = "NULL"
             if "header" in self.rows("SELECT sql FROM sqlite_schema WHERE name = 't'")[0][0]:
                 value = "'7'"
             test = f"id % 7 = {chance.randrange(7)}"
