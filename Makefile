@@ -7,7 +7,7 @@ SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
-  live versions python sqlite many wheel wheel-check bench-python \
+  live versions python sqlite many wheel wheel-check bench-python bench-sqlite bench-engines \
   manual docs install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
@@ -114,6 +114,16 @@ wheel-check: wheel  ## installs and tests the wheel without the Swift toolchain;
 bench-python: build  ## times Python packages with tabella, and with their own readers, on SIZE rows
 	test -x $(PYTHON_VENV)/bin/python || Tests/Python/matrix
 	$(COMPARE_PYTHON)
+
+# WRITE=1 writes docs/sqlite-benchmarks.md.
+bench-sqlite: build  ## times the extension for SQLite, and SQLite's own table for CSV files, on SIZE rows
+	$(PYTHON_VENV)/bin/python -c 'import apsw' 2> /dev/null || Tests/Python/matrix
+	$(PYTHON_VENV)/bin/python Tests/SQLite/bench --rows $(SIZE) $(if $(WRITE),--write)
+
+# WRITE=1 writes the figures of docs/engines.md.
+bench-engines: build  ## times the start and the speed of the engines of docs/engines.md on SIZE rows
+	$(PYTHON_VENV)/bin/python -c 'import apsw, dask.dataframe' 2> /dev/null || Tests/Python/matrix
+	$(PYTHON_VENV)/bin/python Tests/Python/engines --rows $(SIZE) $(if $(WRITE),--write)
 
 manual:           ## writes docs/cli.md and docs/tabella.1 from what the commands say of themselves
 	swift build --product tabella

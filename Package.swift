@@ -287,7 +287,8 @@ let package = Package(
       linkerSettings: linking(
         map: "Sources/TabellaEmbedding/embed.map", ["-soname=libtabella.so.0"])),
     .target(
-      name: "TabellaSQLite", dependencies: ["CTabellaSQLite", "Tabella", "TabellaHost"],
+      name: "TabellaSQLite",
+      dependencies: ["CTabellaSQLite", "Tabella", "TabellaHost", "TabellaSystem"],
       exclude: ["sqlite.map"], swiftSettings: lean,
       linkerSettings: linking(map: "Sources/TabellaSQLite/sqlite.map")),
     .executableTarget(

@@ -62,7 +62,7 @@ public struct Catalogue: Sendable {
     self.trust = trust
     refusals = searchPath.refused.map { Refusal(path: $0.path, reason: $0.reason) }
     let linkedIDs = Set(linked.map(\.id))
-    for text in shippedManifests { addShipped(text, searchPath, linkedIDs) }
+    for manifest in Catalogue.shipped { addShipped(manifest, searchPath, linkedIDs) }
     for provider in linked { addLinked(provider, program: searchPath.installation.path) }
     let absent = candidates.filter { (try? $0.entry.get()) == nil }
     candidates.removeAll { (try? $0.entry.get()) == nil }
@@ -140,11 +140,16 @@ public struct Catalogue: Sendable {
       refusal.code, "the provider of \(name): is refused: \(refusal.path): \(refusal.reason)")
   }
 
+  /// The manifests of the shipped providers. A program that makes many hosts parses them once.
+  private static let shipped = shippedManifests.map { text in
+    Result { () throws(TableError) in try Manifest(parsing: text) }
+  }
+
   private mutating func addShipped(
-    _ text: [UInt8], _ searchPath: SearchPath, _ linkedIDs: Set<String>
+    _ manifest: Result<Manifest, TableError>, _ searchPath: SearchPath, _ linkedIDs: Set<String>
   ) {
     do throws(TableError) {
-      let manifest = try Manifest(parsing: text)
+      let manifest = try manifest.get()
       guard !linkedIDs.contains(manifest.id) else {
         accept(
           Entry(

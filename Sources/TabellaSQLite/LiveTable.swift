@@ -11,6 +11,8 @@ final class LiveTable {
   /// The options as the arguments of the table function, by number.
   var optionTexts: [Int: String] = [:]
   private(set) var opened: OpenedTable
+  /// The state of the file when the location was opened; nil if it is unknown.
+  private var file: FileState?
   /// The columns at the time of the declaration. An edit can change the types that the text of a file reads as.
   let declared: [Column]
   /// Whether the location was opened for the statement that reads it next.
@@ -31,6 +33,7 @@ final class LiveTable {
   init(_ connection: Connection, _ arguments: TableArguments) throws(TableError) {
     self.connection = connection
     self.arguments = arguments
+    file = FileState(of: arguments.location)
     do throws(TableError) {
       opened = try connection.open(arguments, for: .reading)
     } catch {
@@ -67,13 +70,16 @@ final class LiveTable {
 
   /// Moves to the newest version.
   private func refresh() throws(TableError) {
-    numbering = nil
     defer { isFresh = false }
     if isFresh { return }
+    let newest = fileState()
+    if !isLost, let file, let newest, file.isKept(in: newest) { return }
+    numbering = nil
     // The table of a file that is gone may still show its last rows. A statement must not.
     let manifest = try connection.host.manifest(for: arguments.location)
     if manifest.id != opened.manifest.id { isLost = true }
-    if !isLost, let changes = source.changes {
+    // A pull would read a whole file for the digests of its rows. It is faster to open the file again.
+    if !isLost, newest == nil, let changes = source.changes {
       do throws(TableError) {
         _ = try changes.pull()
         return try checkColumns()
@@ -84,7 +90,14 @@ final class LiveTable {
     try reopen()
   }
 
+  /// The state of the file, if the table shows the bytes of a file and nothing else. Only shipped providers, which are in
+  /// this process, are known to do so.
+  private func fileState() -> FileState? {
+    opened.worker == nil ? FileState(of: arguments.location) : nil
+  }
+
   private func reopen() throws(TableError) {
+    file = fileState()
     opened = try connection.open(arguments, for: .reading)
     isLost = false
     numbering = nil

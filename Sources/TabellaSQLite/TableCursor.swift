@@ -28,7 +28,10 @@ final class TableCursor {
   private var numbers: [Int] = []
   private var places: [Int] = []
   /// The rows that were read last.
-  private var cells: [ColumnBatch] = []
+  private var cells: [ColumnBatch] = [] {
+    didSet { readers = cells.map { CellReader($0) } }
+  }
+  private var readers: [CellReader] = []
   private var section = 0
   private var first = 0
   private var count = 0
@@ -255,7 +258,7 @@ final class TableCursor {
     // An UPDATE does not need the values that it keeps.
     if api.pointee.vtab_nochange(context) != 0 { return }
     let place = places[number]
-    if place >= 0 { return api.result(cells[place], row, context) }
+    if place >= 0 { return readers[place].result(row, context, api) }
     switch table.slots[number] {
     case .cell(let column): try readCell(column, context)
     case .section: api.pointee.result_int64(context, Int64(section))
@@ -277,7 +280,8 @@ final class TableCursor {
         RowRequest(section: section, first: first + row, count: 1, columns: [column])
       ).columns[0]
     }
-    api.result(shown(cells, of: view.columns[column], column), 0, context)
+    let shown = shown(cells, of: view.columns[column], column)
+    withExtendedLifetime(shown) { CellReader(shown).result(0, context, api) }
   }
 
   private func sectionTitle() throws(TableError) -> [UInt8]? {

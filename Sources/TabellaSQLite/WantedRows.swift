@@ -95,31 +95,6 @@ extension SQLite {
 
   // Results
 
-  /// Returns a cell to SQLite. SQLite takes a real that is no number as NULL.
-  @inline(__always)
-  func result(_ cells: ColumnBatch, _ row: Int, _ context: OpaquePointer) {
-    guard !cells.isMissing(row) else { return pointee.result_null(context) }
-    switch cells.type {
-    case .integer: pointee.result_int64(context, cells.integer(row))
-    case .real: pointee.result_double(context, cells.real(row))
-    case .boolean: pointee.result_int64(context, cells.boolean(row) ? 1 : 0)
-    case .text:
-      cells.withBytes(at: row) {
-        tabella_sqlite_result_text(self, context, $0.baseAddress, Int64($0.count))
-      }
-    case .binary:
-      cells.withBytes(at: row) {
-        tabella_sqlite_result_blob(self, context, $0.baseAddress, Int64($0.count))
-      }
-    case .date:
-      withUnsafeTemporaryAllocation(byteCount: ColumnBatch.longestText, alignment: 1) { place in
-        guard let start = place.baseAddress else { return }
-        let count = cells.writeText(of: row, to: start)
-        tabella_sqlite_result_text(self, context, start, Int64(count))
-      }
-    }
-  }
-
   /// Returns a text to SQLite, or NULL.
   func result(_ text: [UInt8]?, _ context: OpaquePointer) {
     guard let text else { return pointee.result_null(context) }

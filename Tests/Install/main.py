@@ -292,9 +292,10 @@ class Trial:
 
 QUICK = [
     Trial.install, Trial.install_again, Trial.hides_the_toolchain, Trial.use, Trial.make_providers,
-    Trial.use_foreign, Trial.use_library, Trial.use_sqlite, Trial.become_an_author, Trial.need_the_worker, Trial.link_to_it,
-    Trial.move, Trial.use, Trial.use_foreign, Trial.use_library, Trial.use_sqlite,
-    Trial.update_while_it_runs, Trial.uninstall_from_elsewhere, Trial.uninstall, Trial.install_as_user]
+    Trial.use_foreign, Trial.use_library, Trial.use_sqlite, Trial.become_an_author,
+    Trial.need_the_worker, Trial.link_to_it, Trial.move, Trial.use, Trial.use_foreign,
+    Trial.use_library, Trial.use_sqlite, Trial.update_while_it_runs,
+    Trial.uninstall_from_elsewhere, Trial.uninstall, Trial.install_as_user]
 
 
 def main():

@@ -1,6 +1,6 @@
-"""Executes the code blocks of docs/python.md and docs/python-arrow.md.
+"""Executes the code blocks of docs/python.md, docs/python-arrow.md and docs/engines.md.
 
-Blocks of a section of python.md (`## …`), or of the whole other page, run one after the other in one interpreter, in an
+Blocks of a section of python.md and engines.md (`## …`), or of the whole other page, run one after the other in one interpreter, in an
 empty folder with the sample files. An expression whose line is followed by a comment `# → TEXT` must have TEXT as its repr or its str. Blocks that are not
 marked as `python` are not executed. Tests/Python/matrix runs the sections that need other packages."""
 
@@ -17,8 +17,11 @@ import unittest
 import support
 
 # The pages, with the start of a heading after which a new program begins.
-PAGES = {support.ROOT / "docs/python.md": "## ", support.ROOT / "docs/python-arrow.md": "# "}
-OTHERS = ("pyarrow", "pandas", "polars", "duckdb")
+DOCS = support.ROOT / "docs"
+PAGES = {DOCS / "python.md": "## ", DOCS / "python-arrow.md": "# ", DOCS / "engines.md": "## "}
+OTHERS = ("pyarrow", "pandas", "polars", "duckdb", "apsw", "dask")
+# The extension for SQLite in the guide, and the one that is tested.
+EXTENSION = ("/opt/tabella/lib/tabella_sqlite", str(support.ROOT / ".build/release/libtabella-sqlite.so"))
 
 
 def sections(page):
@@ -43,7 +46,7 @@ def needs(code):
 
 def run(page, start, code, names):
     """Runs a block, and compares values and output with the comments."""
-    tree = ast.parse("\n" * (start - 1) + code, str(page))
+    tree = ast.parse("\n" * (start - 1) + code.replace(*EXTENSION), str(page))
     lines = [""] * (start - 1) + code.splitlines()
     for statement in tree.body:
         wanted = re.findall(r"# → (.*)$", "\n".join(lines[statement.lineno - 1 : statement.end_lineno]), re.MULTILINE)

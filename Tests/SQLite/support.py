@@ -99,6 +99,6 @@ def house(folder, id, source, *flags, **manifest):
     return own
 
 
-def animal(folder, id, deed, moment):
+def animal(folder, id, deed, moment, of="crash"):
     """A provider of the zoo that does a deed at a moment."""
-    return house(folder, id, "Tests/Zoo/Animals/crash.c", f"-DDEED={deed}", f"-DMOMENT={moment}")
+    return house(folder, id, f"Tests/Zoo/Animals/{of}.c", f"-DDEED={deed}", f"-DMOMENT={moment}")

@@ -90,6 +90,8 @@ class Model(support.Case):
         if not self.typed:
             self.db.execute("DROP TABLE t")
             self.declare("t", self.path)
+            # A column of words that are all numbers has another type than the model assumes.
+            self.db.execute("UPDATE m SET id = CAST(id AS TEXT), k = CAST(k AS TEXT)")
         trail = []
         for _ in range(chance.randrange(2, 6)):
             before = self.of_file()
@@ -199,6 +201,19 @@ class Edits(support.Case):
         self.assertEqual(path.read_text(), "name,n\nBob,0\nCy,0\nNew,10\n")
         log = json.loads(support.command("log", path, "--json"))
         self.assertEqual(sum(len(section["rows"]) for section in log["sections"]), 1)
+
+    def test_the_row_id_of_an_inserted_row_is_never_used_again(self):
+        self.people()
+        self.db.execute("BEGIN")
+        self.db.execute("INSERT INTO t VALUES ('New', 9)")
+        old = self.rows("SELECT last_insert_rowid()")[0][0]
+        self.db.execute("ROLLBACK")
+        self.db.execute("BEGIN")
+        self.db.execute("INSERT INTO t VALUES ('Other', 8)")
+        self.assertNotEqual(self.rows("SELECT last_insert_rowid()"), [(old,)])
+        self.fails(f"DELETE FROM t WHERE rowid = {old}", "transaction that is over")
+        self.assertEqual(self.rows("SELECT name FROM t WHERE n = 8"), [("Other",)])
+        self.db.execute("ROLLBACK")
 
     def test_a_failing_statement_leaves_the_transaction(self):
         path = self.people()

@@ -107,6 +107,13 @@ class Errors(support.Case):
                 path = self.file("a\n1\n")
                 self.assertEqual(self.rows(f"SELECT c1 FROM tabella('{path}')", db=db), [("1",)])
 
+    def test_a_provider_that_hangs(self):
+        # The host ends a worker that gives no sign of life for ten seconds.
+        house = support.animal(self.folder, "deaf", "sleeps_deaf", "rows", of="hang")
+        self.set_variable("TABELLA_PROVIDER_PATH", str(house))
+        self.fails("SELECT * FROM tabella('deaf:x')", "deaf", "10 s")
+        self.assertEqual(self.rows(f"SELECT c1 FROM tabella('{self.file('a' + chr(10) + '1')}')"), [("1",)])
+
     def test_a_crash_in_a_commit(self):
         house = support.animal(self.folder, "trip", "writes_to_null", "commit")
         self.set_variable("TABELLA_PROVIDER_PATH", str(house))

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import time
 import unittest
 
 import support
@@ -16,6 +17,18 @@ TABLE = (
     "Cy,9223372036854775807,0.1,TRUE,2023-01-01,Zoë\n"
     ",,,,,\n"
 )
+
+
+def bytes_read():
+    """The bytes that this process has read."""
+    with open("/proc/self/io") as file:
+        return int(file.readline().split()[1])
+
+
+def settle(path):
+    """Waits until the file is so old that each further change gets another time."""
+    while time.time() - path.stat().st_ctime < 2.1:
+        time.sleep(0.1)
 
 
 class Reading(support.Case):
@@ -118,6 +131,52 @@ class Reading(support.Case):
         self.db.text_factory = bytes
         self.assertEqual(self.rows("SELECT a FROM t"), [(b"\xff\xfe",), (b"x" * 100000,)])
 
+    def test_values_at_the_edges(self):
+        # Numbers that fit no type make a column of text; a NUL byte and empty cells stay what they are.
+        cells = {
+            "integer": ["9223372036854775807", "-9223372036854775808", "0"],
+            "beyond": ["9223372036854775808", "1", "2"],
+            "real": ["1e308", "-0.5", "5e-324"],
+            "words": ["nan", "inf", "-inf"],
+            "flag": ["true", "FALSE", "true"],
+            "nul": ["a\0b", "\0", "c"],
+            "gap": ["x", "", "y"],
+        }
+        lines = [",".join(cells), *(",".join(row) for row in zip(*cells.values()))]
+        path = self.file("\n".join(lines) + "\n")
+        for options in ([], ["types=infer"]):
+            self.db = self.connect()
+            self.declare("t", path, *options)
+            names, types, rows = self.by_the_command(path, *(["-o", *options] if options else []))
+            self.assertEqual(self.rows("SELECT * FROM t"), rows)
+            self.assertEqual([column[2] for column in self.rows("PRAGMA table_info(t)")], [TYPES[t] for t in types])
+        self.assertEqual(self.rows("SELECT count(*) FROM t WHERE integer = 9223372036854775807"), [(1,)])
+        self.assertEqual(self.rows("SELECT count(*) FROM t WHERE integer < -9223372036854775807"), [(1,)])
+        self.assertEqual(self.rows("SELECT typeof(words), count(*) FROM t GROUP BY 1"), [("text", 3)])
+        self.assertEqual(self.rows("SELECT hex(nul) FROM t"), [("610062",), ("00",), ("63",)])
+        # An empty cell of text is empty text, and not NULL.
+        self.assertEqual(self.rows("SELECT gap IS NULL, gap = '' FROM t"), [(0, 0), (0, 1), (0, 0)])
+
+    def test_two_tables_and_an_attached_database(self):
+        left = self.file("k,v\n1,a\n2,b\n3,c\n", "left.csv")
+        right = self.file("k,w\n2,x\n3,y\n3,z\n4,q\n", "right.csv")
+        self.db.execute(f"ATTACH '{self.folder}/other.db' AS other")
+        self.declare("t", left, "types=infer")
+        self.declare("other.u", right, "types=infer")
+        wanted = [(2, "b", "x"), (3, "c", "y"), (3, "c", "z")]
+        self.assertEqual(self.rows("SELECT t.k, v, w FROM t JOIN other.u ON t.k = u.k ORDER BY 1, 3"), wanted)
+        function = f"tabella('{right}', 'types=infer')"
+        self.assertEqual(self.rows(f"SELECT t.k, v, c2 FROM t JOIN {function} ON t.k = c1 ORDER BY 1, 3"), wanted)
+        self.db.execute("BEGIN")
+        self.db.execute("UPDATE t SET v = (SELECT max(w) FROM other.u WHERE u.k = t.k) WHERE k > 1")
+        self.db.execute("DELETE FROM other.u WHERE k NOT IN (SELECT k FROM t)")
+        self.db.execute("COMMIT")
+        self.assertEqual(left.read_text(), "k,v\n1,a\n2,x\n3,z\n")
+        self.assertEqual(right.read_text(), "k,w\n2,x\n3,y\n3,z\n")
+        self.db.execute("DETACH other")
+        self.db.execute(f"ATTACH '{self.folder}/other.db' AS again")
+        self.assertEqual(self.rows("SELECT count(*) FROM again.u"), [(3,)])
+
     def test_names_of_columns(self):
         path = self.file('A,a,"q""x",section,,select\n1,2,3,4,5,6\n')
         self.declare("t", path)
@@ -167,6 +226,36 @@ class Reading(support.Case):
         self.assertEqual(self.rows("SELECT a FROM t"), [("3",)])
         path.write_text("b,c\n3,4\n")
         self.fails("SELECT a FROM t", "the columns have changed")
+
+    def test_the_first_rows_of_a_large_file(self):
+        # The first statement read the whole file, to follow its changes.
+        path = self.file("a,b\n" + f"{'x' * 40},1\n" * 1_000_000)
+        self.declare("t", path)
+        before = bytes_read()
+        self.assertEqual(len(self.rows("SELECT * FROM t LIMIT 20")), 20)
+        self.assertLess(bytes_read() - before, path.stat().st_size / 10)
+
+    def test_a_change_that_leaves_size_and_time(self):
+        path = self.file("a,b\n1,2\n")
+        settle(path)
+        self.declare("t", path)
+        self.assertEqual(self.rows("SELECT * FROM t"), [("1", "2")])
+        status = path.stat()
+        for text in ("a,b\n3,4\n", "a,b\n5,6\n"):
+            path.write_text(text)
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+            self.assertEqual(self.rows("SELECT * FROM t"), [tuple(text.split()[1].split(","))])
+        settle(path)
+        self.assertEqual(self.rows("SELECT * FROM t"), [("5", "6")])
+        moved = path.with_name("moved.csv")
+        path.rename(moved)
+        self.fails("SELECT * FROM t", "data.csv", "No such file")
+        path.symlink_to(moved)
+        self.assertEqual(self.rows("SELECT * FROM t"), [("5", "6")])
+        other = self.file("a,b\n7,8\n", "other.csv")
+        path.unlink()
+        path.symlink_to(other)
+        self.assertEqual(self.rows("SELECT * FROM t"), [("7", "8")])
 
     def test_a_type_that_changes(self):
         path = self.file("k,w\n1,1\n2,2\n")

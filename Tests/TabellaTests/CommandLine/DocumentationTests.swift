@@ -22,7 +22,7 @@ import Testing
     "docs/cookbook-formats.md", "docs/cookbook-columns.md", "docs/cookbook-logs.md",
     "docs/cookbook-edits.md", "docs/cookbook-text.md", "docs/cookbook-system.md",
     "docs/editing-guide.md", "docs/comparing.md", "docs/following.md", "docs/shaping.md",
-    "docs/summarizing.md",
+    "docs/summarizing.md", "docs/engines.md",
     "docs/providers/text.md",
     "docs/providers/directory.md", "docs/providers/directory-editing.md",
     "docs/providers/directory-safety.md", "docs/providers/csv.md", "docs/providers/csv-editing.md",
