@@ -5,6 +5,8 @@ import TabellaFiles
 struct Sniffer {
   /// The size of the sample in bytes.
   static let sampleSize = 1 << 20
+  /// If the records in so many bytes have the same number of cells, the rest of the sample is not read.
+  private static let evenSize = 1 << 16
 
   /// The text up to the end of the sample. Reading it again for each question costs less than keeping it in memory.
   private let sample: Prefix
@@ -92,13 +94,15 @@ struct Sniffer {
     fileprivate(set) var counts: [Int] = []
     /// The number of cells in the widest complete record; 0 if there is none.
     fileprivate(set) var width = 0
+    /// The number of cells in the narrowest complete record.
+    fileprivate var leastWidth = Int.max
     /// Whether the delimiter is a tab and some quote cannot be a real quote.
     ///
     /// A real quoted cell is closed, and contains no tab together with a line end. A false quote would swallow rows.
     fileprivate(set) var hasStrayQuote = false
   }
 
-  /// Reads up to `limit` records of the sample.
+  /// Reads up to `limit` records of the sample. Without a limit, it ends early if the first records are even.
   func survey(_ rules: RecordRules, limit: Int = .max) throws(TableError) -> Survey {
     let uncommented = options.uncommented(sample, from: start, rules)
     let text: any ByteSource = uncommented ?? sample
@@ -121,11 +125,20 @@ struct Sniffer {
           options.splitsAtBlanks
           ? BlankFields.count(page, record) : page.fields(of: record).count
         survey.width = max(survey.width, count)
+        survey.leastWidth = min(survey.leastWidth, count)
         if limit < .max { survey.counts.append(count) }
       }
       number = page.numbers.upperBound
+      let isLarge = limit == .max && page.end - start >= Sniffer.evenSize
+      if isLarge, survey.width == survey.leastWidth, !needsWholeSample(rules) { break }
     }
     return survey
+  }
+
+  /// Whether later records can tell more than the first ones, although those are even: a tab can stand between false
+  /// quotes, and blanks can stand within the last cell.
+  private func needsWholeSample(_ rules: RecordRules) -> Bool {
+    options.splitsAtBlanks || rules.delimiter == 9 && rules.quote != nil
   }
 
   /// Whether a quoted cell is never closed, or contains a tab and a line end.

@@ -105,6 +105,20 @@ import Testing
     #expect(try open(late).exactNumberOfRows(inSection: 0) == 2)
   }
 
+  /// If the first rows have the same number of cells, later rows do not decide the columns. A wider row then keeps its
+  /// cells in the last column.
+  @Test func evenRowsDecideEarly() throws {
+    let rows = String(repeating: "1,2\n", count: 40_000)
+    let even = try open("a,b\n" + rows + "1,2,3\n")
+    #expect(even.columns.map(\.name) == ["a", "b"])
+    #expect(
+      try even.rows(RowRequest(first: 40_000, count: 1, columns: [0, 1])).row(0) == ["1", "2,3"])
+    #expect(try open("a,b\n1\n" + rows + "1,2,3\n").columns.count == 3)
+    // Tabs can stand between false quotes, so the whole first MiB is read.
+    let tabs = rows.replacing(",", with: "\t")
+    #expect(try open("a\tb\n" + tabs + "1\t2\t3\n").columns.count == 3)
+  }
+
   /// Edits that would change the meaning of quotes are refused.
   @Test func editsKeepHowQuotesAreRead() throws {
     let text = "id\ttext\n1\t\"a\"\n2\tb\n"
