@@ -3,7 +3,6 @@
 import os
 import pathlib
 import shlex
-import subprocess
 import sys
 import time
 import unittest

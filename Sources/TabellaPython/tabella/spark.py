@@ -10,7 +10,6 @@ Needs pyspark 4.0 or later and pyarrow. The guide is docs/spark.md.
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Sequence
