@@ -49,11 +49,16 @@ let sdkProducts: [Product] = [
 // ShippedManifests, which is data. docs/architecture.md says what each is for.
 
 /// Tests build a module as a whole, as a release does: the compiler then expands each macro once instead of once per
-/// batch of files. A build of the tests takes a third less time.
-let wholeModule = [
-  "-wmo", "-num-threads", "2", "-disable-batch-mode", "-no-emit-module-separately-wmo",
-  "-suppress-remarks",
-]
+/// batch of files. A build of the tests takes a third less time. Debug information is file and line, which a backtrace
+/// needs, and not each variable: the two modules of tests then compile in five sixths of the time.
+///
+/// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
+let forDebugger = Context.environment["TABELLA_UNOPTIMIZED"] != nil
+let wholeModule =
+  [
+    "-wmo", "-num-threads", "2", "-disable-batch-mode", "-no-emit-module-separately-wmo",
+    "-suppress-remarks",
+  ] + (forDebugger ? [] : ["-Xfrontend", "-gline-tables-only"])
 let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(wholeModule, .when(configuration: .debug)),
 ]
@@ -69,11 +74,8 @@ let lean: [SwiftSetting] =
 /// The modules in which the tests spend their time are optimized in debug builds, too: the tests then take a third of
 /// the time. The other modules are not, because an optimized module takes four times as long to compile. To
 /// decide, record a run with `perf record` and sort its samples by the module in the names of the symbols.
-///
-/// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
 let optimization: [SwiftSetting] =
-  Context.environment["TABELLA_UNOPTIMIZED"] == nil
-  ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
+  forDebugger ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 let optimized = lean + optimization
 
 /// Like public symbols of Swift, those of C can be exported, but no other library can replace them. An installation
