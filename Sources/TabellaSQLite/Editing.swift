@@ -87,7 +87,8 @@ extension Column {
       }
     guard let cell = cell(storing: plain) else {
       throw TableError(
-        .constraint, "column \"\(name)\" stores no such value: \(plain) is not \(valueType.name)")
+        .constraint,
+        "column \"\(name)\" has the type \(valueType.name) and cannot store \"\(plain)\"")
     }
     return cell
   }
