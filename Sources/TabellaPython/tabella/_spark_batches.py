@@ -90,12 +90,12 @@ def read_piece(piece: Piece, schema: pa.Schema, options: Options, filters: Seque
         with _typed(piece, schema, options) as table:
             yield from _rows(table, piece, schema, options, filters)
         piece.check()
-    except Error as error:
+    except (Error, ValueError, OSError, pa.ArrowException) as error:
         message = _line(error)
-        known = os.path.basename(piece.location) in message
-        raise type(error)(message if known else f"{piece.location}: {message}") from None
-    except (ValueError, OSError, pa.ArrowException) as error:
-        raise Error(f"{piece.location}: {_line(error)}") from None
+        # Messages of Tabella name the location, also those that an Arrow stream passes on.
+        known = (os.path.basename(piece.location) or piece.location) in message
+        kind = type(error) if isinstance(error, Error) else Error
+        raise kind(message if known else f"{piece.location}: {message}") from None
 
 
 def _typed(piece: Piece, schema: pa.Schema, options: Options) -> Table:
