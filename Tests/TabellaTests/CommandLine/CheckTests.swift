@@ -145,7 +145,7 @@ import Testing
     ("prints", "stays-quiet", "warning"),
   ]
 
-  @Test(arguments: sample(22, of: lies))
+  @Test(arguments: sample(11, of: lies))
   func everyLieIsNamed(_ lie: String, _ check: String, _ status: String) throws {
     let run = try Self.check([
       Self.liar.get().1, "liar:\(lie)", "--only", check, "--seed", "1", "--timeout", "2",

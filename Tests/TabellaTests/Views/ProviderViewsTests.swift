@@ -81,11 +81,11 @@ import Testing
     }
   }
 
-  /// Every twelfth pair of each provider, with the roads in turn; with `TABELLA_ALL_ROADS`, all pairs on all roads.
+  /// Every 24th pair of each provider, with the roads in turn; with `TABELLA_ALL_ROADS`, all pairs on all roads.
   @Test(arguments: subjects.indices, names.indices)
   func ofViewsOfEveryProvider(_ subject: Int, _ inner: Int) {
     let host = TabellaHost.Host()
-    for outer in Self.names.indices where takesAllRoads || (subject + inner + outer) % 12 == 0 {
+    for outer in Self.names.indices where takesAllRoads || (subject + inner + outer) % 24 == 0 {
       for road in turn(outer, of: Road.allCases) {
         expectConformance { () throws(TableError) in
           try Self.open(
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// An unknown provider in C: each view of it in a worker, and pairs of views in the process. Every sixth pair, or
+  /// An unknown provider in C: each view of it in a worker, and pairs of views in the process. Every twelfth pair, or
   /// with `TABELLA_ALL_ROADS` all.
   @Test func ofTheProviderInC() throws {
     let folder = try TemporaryFolder()
@@ -111,7 +111,7 @@ import Testing
     }
     host.isolation = .never
     for outer in Self.names.indices {
-      for inner in Self.names.indices where takesAllRoads || (outer + inner) % 6 == 0 {
+      for inner in Self.names.indices where takesAllRoads || (outer + inner) % 12 == 0 {
         let names = (outer: Self.names[outer], inner: Self.names[inner])
         expectConformance { () throws(TableError) in
           try Self.wrap(names.outer, Self.wrap(names.inner, host.open("planets:").source))
