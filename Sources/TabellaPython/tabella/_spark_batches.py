@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import IO, Any, Iterable, Iterator, Sequence
@@ -92,10 +91,10 @@ def read_piece(piece: Piece, schema: pa.Schema, options: Options, filters: Seque
         piece.check()
     except (Error, ValueError, OSError, pa.ArrowException) as error:
         message = _line(error)
-        # Messages of Tabella name the location, also those that an Arrow stream passes on.
-        known = (os.path.basename(piece.location) or piece.location) in message
-        kind = type(error) if isinstance(error, Error) else Error
-        raise kind(message if known else f"{piece.location}: {message}") from None
+        # Most messages of Tabella name the location already, also those that an Arrow stream passes on.
+        if piece.location not in message:
+            message = f"{piece.location}: {message}"
+        raise (type(error) if isinstance(error, Error) else Error)(message) from None
 
 
 def _typed(piece: Piece, schema: pa.Schema, options: Options) -> Table:
