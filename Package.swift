@@ -49,19 +49,32 @@ let sdkProducts: [Product] = [
 // ShippedManifests, which is data. docs/architecture.md says what each is for.
 
 /// Tests build a module as a whole, as a release does: the compiler then expands each macro once instead of once per
-/// batch of files. A build of the tests takes a third less time. Debug information is file and line, which a backtrace
-/// needs, and not each variable: the two modules of tests then compile in five sixths of the time.
+/// batch of files. A build of the tests takes a third less time.
+let wholeModule = [
+  "-wmo", "-num-threads", "2", "-disable-batch-mode", "-no-emit-module-separately-wmo",
+  "-suppress-remarks",
+]
+
+/// Debug information takes a quarter of the time that a module of tests needs to compile. So the modules of the product
+/// have only file and line, which a backtrace needs, and those of the tests have none: a failed expectation contains
+/// its line.
 ///
 /// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
+enum DebugInformation: String {
+  case lines = "-gline-tables-only"
+  case none = "-gnone"
+}
 let forDebugger = Context.environment["TABELLA_UNOPTIMIZED"] != nil
-let wholeModule =
-  [
-    "-wmo", "-num-threads", "2", "-disable-batch-mode", "-no-emit-module-separately-wmo",
-    "-suppress-remarks",
-  ] + (forDebugger ? [] : ["-Xfrontend", "-gline-tables-only"])
-let strict: [SwiftSetting] = [
-  .treatAllWarnings(as: .error), .unsafeFlags(wholeModule, .when(configuration: .debug)),
-]
+
+func strictSettings(_ information: DebugInformation) -> [SwiftSetting] {
+  let flags = forDebugger ? [] : ["-Xfrontend", information.rawValue]
+  return [
+    .treatAllWarnings(as: .error),
+    .unsafeFlags(wholeModule + flags, .when(configuration: .debug)),
+  ]
+}
+let strict = strictSettings(.lines)
+let strictTests = strictSettings(.none)
 /// A program's modules: without the libraries for concurrency and regular expressions, which would be
 /// linked though nothing uses them, and take a millisecond of every start.
 let lean: [SwiftSetting] =
@@ -72,10 +85,11 @@ let lean: [SwiftSetting] =
     ])
   ]
 /// The modules in which the tests spend their time are optimized in debug builds, too: the tests then take a third of
-/// the time. The other modules are not, because an optimized module takes four times as long to compile. To
-/// decide, record a run with `perf record` and sort its samples by the module in the names of the symbols.
+/// the time. The other modules are not, because an optimized module takes four times as long to compile. With `-Osize`
+/// instead of `-O`, a module compiles in four fifths of the time, and the tests take as long. To decide, record a run
+/// with `perf record` and sort its samples by the module in the names of the symbols.
 let optimization: [SwiftSetting] =
-  forDebugger ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
+  forDebugger ? [] : [.unsafeFlags(["-Osize"], .when(configuration: .debug))]
 let optimized = lean + optimization
 
 /// Like public symbols of Swift, those of C can be exported, but no other library can replace them. An installation
@@ -164,16 +178,16 @@ let testTargets: [Target] = {
   return [
     .testTarget(
       name: "TabellaTestSupport", dependencies: ofSupport, path: "Tests/TabellaTests/Support",
-      swiftSettings: strict + optimization, linkerSettings: [.unsafeFlags(["-use-ld=lld"])]),
+      swiftSettings: strictTests, linkerSettings: [.unsafeFlags(["-use-ld=lld"])]),
     .testTarget(
       name: "TabellaTests", dependencies: ofSources, path: "Tests/TabellaTests",
-      exclude: programFolders + ["Providers/Corpus", "Support"], swiftSettings: strict),
+      exclude: programFolders + ["Providers/Corpus", "Support"], swiftSettings: strictTests),
     .testTarget(
       name: "TabellaProgramTests", dependencies: ofPrograms, path: "Tests/TabellaTests",
       exclude: sourceFolders + [
         "CommandLine/Golden", "Embedding/Programs", "Host/Libraries", "Host/Programs", "Support",
       ],
-      swiftSettings: strict),
+      swiftSettings: strictTests),
   ]
 }()
 

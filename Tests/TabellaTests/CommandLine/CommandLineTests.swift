@@ -614,13 +614,9 @@ import Testing
 
   /// The built files still work after they are copied to another folder together.
   @Test func aCopyWorks() throws {
-    for file in [
+    try copyPrograms(
       "tabella", "libtabella-csv.so", "libtabella-directory.so", "libtabella-processes.so",
-      "libtabella-text.so",
-    ] {
-      try FileManager.default.copyItem(
-        atPath: "\(buildFolder)/\(file)", toPath: "\(folder.path)/\(file)")
-    }
+      "libtabella-text.so", to: folder.path)
     let result = try run(folder.path + "/tabella", ["count", people])
     #expect(result.status == 0 && result.text == "3\n")
     try FileManager.default.removeItem(atPath: folder.path + "/libtabella-csv.so")

@@ -21,7 +21,7 @@ import Testing
   /// If all shipped libraries were missing, the message advised to choose one of no providers: `--provider ()`.
   @Test func aMissingLibraryIsNamedWithoutEmptyAdvice() throws {
     let program = folder.path + "/tabella"
-    try FileManager.default.copyItem(atPath: buildFolder + "/tabella", toPath: program)
+    try copyPrograms("tabella", to: program)
     try folder.write("a.csv", "a\n")
     try folder.write("a.unknown", "a\n")
     for location in ["a.csv", "a.unknown", ".", "processes:", "csv:a.csv", "-"] {

@@ -10,7 +10,7 @@ import Testing
 
   /// The number of names to print and use.
   private static let cases =
-    ProcessInfo.processInfo.environment["TABELLA_NAMES"].flatMap { Int($0) } ?? 120
+    ProcessInfo.processInfo.environment["TABELLA_NAMES"].flatMap { Int($0) } ?? 60
 
   /// A location with options that choose and order its rows.
   private struct Table {

@@ -178,7 +178,7 @@ import Testing
   /// If the provider fails, the rows stay, and the closing line has the error. Another attempt succeeds.
   @Test func aFailureIsTriedAgain() throws {
     let window = try Window(width: 70, height: 8)
-    window.type("tabella show live:pipe --watch=0.2 --in-process")
+    window.type("tabella show live:pipe --watch=1 --in-process")
     window.expect("the rows") { $0.contains { $0.hasPrefix("  second") } }
     window.change("!the pump is broken")
     window.expect("the error and the rows") {

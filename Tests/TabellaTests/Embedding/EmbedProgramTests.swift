@@ -51,8 +51,7 @@ import Testing
         atPath: "\(prefix)/\(name)", withIntermediateDirectories: true)
     }
     func install(_ file: String, _ place: String) throws {
-      try FileManager.default.copyItem(
-        atPath: "\(buildFolder)/\(file)", toPath: "\(prefix)/\(place)")
+      try copyPrograms(file, to: "\(prefix)/\(place)")
     }
     try install("libtabella-embed.so", "lib/libtabella.so.0.1.0")
     try install("tabella-worker", "libexec/tabella/tabella-worker")

@@ -57,7 +57,7 @@ import Testing
   /// The behaviour of a setuid program that an ordinary user starts.
   @Test(.needs(.root)) func aSetuidCopyIgnoresTheEnvironment() throws {
     let copy = folder.path + "/tabella"
-    try FileManager.default.copyItem(atPath: buildFolder + "/tabella", toPath: copy)
+    try copyPrograms("tabella", to: copy)
     _ = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so")
     let manifest = packageFolder + "/Examples/provider-c/planets.tabella.json"

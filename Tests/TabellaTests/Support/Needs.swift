@@ -102,8 +102,8 @@ private enum SkippedTests {
 /// The programs that every machine with Swift has. They come from Debian's essential packages, which Swift's images
 /// contain too, and from the Swift toolchain.
 private let basePrograms: Set = [
-  "bash", "cat", "chown", "clang", "clang++", "find", "id", "setpriv", "sha256sum", "sh", "test",
-  "unshare",
+  "bash", "cat", "chown", "clang", "clang++", "cp", "find", "id", "setpriv", "sha256sum", "sh",
+  "test", "unshare",
 ]
 
 /// The path of the first of these programs that is on the PATH.

@@ -47,6 +47,16 @@ func run(
     errors: try String(contentsOfFile: errors, encoding: .utf8))
 }
 
+/// Copies programs of the build folder into `destination`, a folder or the path of one copy.
+///
+/// `cp` writes the copies, because a program that another process holds open for writing cannot start ("text file
+/// busy"). If this process wrote them, each program that another test starts in that moment would hold them open.
+func copyPrograms(_ names: String..., to destination: String) throws {
+  let copied = try run(
+    findProgram("cp"), names.map { "\(buildFolder)/\($0)" } + [destination])
+  guard copied.status == 0 else { throw MissingTool("copies of \(names): \(copied.errors)") }
+}
+
 extension Process {
   /// Starts the program with no signal blocked, as a shell does. The testing library's threads block most signals, and
   /// a program inherits that: `kill` had no effect on the programs of a test.

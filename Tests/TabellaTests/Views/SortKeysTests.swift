@@ -146,7 +146,7 @@ enum NaiveOrder {
 
 @Suite struct SortKeysTests {
   /// Sorted rows equal those of a stable sort of the cells themselves.
-  @Test(arguments: 0..<150)
+  @Test(arguments: sample(40, of: 0..<150))
   func rowsAreSortedAsCellsAre(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
     let types = (0..<3).map { _ in ColumnType.allCases.randomElement(using: &generator)! }
@@ -195,7 +195,7 @@ enum NaiveOrder {
 
   /// Texts that differ around the ends of words are sorted as cells are: after shared beginnings of any length, with
   /// bytes that have a meaning in codes, and in columns with other directions and types.
-  @Test(arguments: 0..<60)
+  @Test(arguments: sample(20, of: 0..<60))
   func textsAreSortedAtTheEdgesOfWords(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
     let types = (0..<3).map { _ in
@@ -249,7 +249,7 @@ enum NaiveOrder {
   }
 
   /// Any number of keys, few or many, near or far, are sorted with their rows. The rows of equal keys ascend.
-  @Test(arguments: 0..<60)
+  @Test(arguments: sample(20, of: 0..<60))
   func radixSortIsSorting(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
     let count = [0, 1, 31, 32, 33, 100, 3000, 70_000][seed % 8]
@@ -339,7 +339,7 @@ enum NaiveOrder {
   }
 
   /// The first rows are those of a whole sort, for any number of rows and candidates.
-  @Test(arguments: 0..<60)
+  @Test(arguments: sample(20, of: 0..<60))
   func firstRowsAreThoseOfASort(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
     let types = (0..<2).map { _ in ColumnType.allCases.randomElement(using: &generator)! }

@@ -367,7 +367,7 @@ private func expectSame(
   }
 
   @Test func idsLeadThereAndBack() throws {
-    for seed in 0..<40 as Range<UInt64> {
+    for seed in sample(20, of: 0..<40 as Range<UInt64>) {
       var generator = SeededGenerator(seed: seed)
       let table = Naive.random(&generator)
       for kind in Kind.allCases {
