@@ -130,12 +130,18 @@ public final class Host {
   package func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
     let provider =
-      entry.isLinked
-      ? try load(linked: entry.manifest.id)
-      : try Library.load(try checkChosen(entry), name: entry.manifest.id)
+      entry.isLinked ? try load(linked: entry.manifest.id) : try load(libraryOf: entry)
     try entry.check(id: provider.id)
     providers[entry.manifest.id] = provider
     return provider
+  }
+
+  /// Checks and loads a library. A library that ships with Tabella is checked once per process, because a program can
+  /// make a host for each of its connections.
+  private func load(libraryOf entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
+    let id = entry.manifest.id
+    if entry.isShipped, let known = try Library.loaded(at: entry.library, name: id) { return known }
+    return try Library.load(try checkChosen(entry), name: id)
   }
 
   private func load(linked id: String) throws(TableError) -> ImportedProvider {

@@ -39,6 +39,22 @@ package enum Library {
     }
   }
 
+  /// The provider of a library that this process has loaded before, from the same unchanged file; otherwise nil.
+  ///
+  /// This checks nothing else: the process already contains the code of the file. Costs one `stat`. Throws like
+  /// ``load(_:name:isMinimal:log:)``.
+  package static func loaded(
+    at path: String, name: String
+  ) throws(TableError) -> ImportedProvider? {
+    guard let status = stat(at: path) else { return nil }
+    let fingerprint = Fingerprint(status)
+    let known = loaded.withLock { loaded in
+      loaded.first { $0.library.fingerprint == fingerprint }?.library
+    }
+    guard let known else { return nil }
+    return try load(known, name: name)
+  }
+
   /// Loads a checked library, once per process, and returns its entry function without calling it, for checks.
   ///
   /// This runs the library's constructors.

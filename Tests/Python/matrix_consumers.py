@@ -3,6 +3,7 @@
 import math
 import os
 import pathlib
+import random
 import subprocess
 import tempfile
 import unittest
@@ -161,6 +162,24 @@ class Matrix(unittest.TestCase):
                     self.assertEqual(same(CONSUMERS[name](stream)), rows)
 
         self.each(check)
+
+    def test_string_views_of_every_length(self):
+        """A view contains up to 12 bytes of the text itself. The last texts have no bytes behind them."""
+        generator = random.Random(1)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "lengths.csv"
+            for _ in range(60):
+                lengths = [generator.randrange(30) for _ in range(generator.randrange(1, 40))]
+                texts = ["".join(generator.choices("abcäö€", k=length)) for length in lengths]
+                # A line with one cell has a missing one.
+                texts = [text if generator.randrange(5) else None for text in texts]
+                lines = ["1" if text is None else f"1,{text}" for text in texts]
+                path.write_text("n,text\n" + "".join(f"{line}\n" for line in lines))
+                table = tabella.open(path, options={"delimiter": ","})
+                views = pyarrow.table(table.arrow(["text"], text="utf8_view", first=generator.randrange(2)))
+                views.validate(full=True)
+                self.assertIn(len(texts) - views.num_rows, (0, 1))
+                self.assertEqual(views["text"].to_pylist(), texts[len(texts) - views.num_rows :])
 
     def test_columns_in_any_order_and_ids(self):
         def check(subject, table, columns, rows):

@@ -51,20 +51,38 @@ extension ColumnBatch {
     let memory = Memory()
     return withUnsafeLayout { layout in
       let views = memory.allocate((layout.start + count) * 16)
-      views.initializeMemory(as: UInt8.self, repeating: 0, count: (layout.start + count) * 16)
+      views.initializeMemory(as: UInt8.self, repeating: 0, count: layout.start * 16)
       let bytes = layout.values ?? noBytes
       let size = byteCount
       // Offsets count from the first cell, so that a small part of a large buffer has small offsets.
       let first = count == 0 ? 0 : Int(layout.offsets![layout.start])
-      for row in 0..<count where missingCount == 0 || !isMissing(row) {
+      // Up to here, a view can read 12 bytes, whatever its length.
+      let wide = first + size - 12
+      for row in 0..<count {
         let view = views + (layout.start + row) * 16
         let begin = Int(layout.offsets![layout.start + row])
         let length = Int(layout.offsets![layout.start + row + 1]) - begin
-        view.storeBytes(of: Int32(truncatingIfNeeded: length), as: Int32.self)
-        (view + 4).copyMemory(from: bytes + begin, byteCount: length <= 12 ? length : 4)
-        if length > 12 {
+        if length == 0 || missingCount > 0 && isMissing(row) {
+          view.initializeMemory(as: UInt64.self, repeating: 0, count: 2)
+        } else {
+          var text = (start: UInt64(0), rest: UInt64(0))
+          if begin <= wide {
+            text.start = (bytes + begin).loadUnaligned(as: UInt64.self) & mask(min(length, 4))
+            text.rest = (bytes + begin + 4).loadUnaligned(as: UInt64.self) & mask(length - 4)
+          } else {
+            for place in 0..<min(length, 12) {
+              let byte = UInt64(bytes.load(fromByteOffset: begin + place, as: UInt8.self))
+              if place < 4 {
+                text.start |= byte << UInt64(8 * place)
+              } else {
+                text.rest |= byte << UInt64(8 * (place - 4))
+              }
+            }
+          }
+          if length > 12 { text.rest = UInt64(UInt32(truncatingIfNeeded: begin - first)) << 32 }
           view.storeBytes(
-            of: Int32(truncatingIfNeeded: begin - first), toByteOffset: 12, as: Int32.self)
+            of: UInt64(UInt32(truncatingIfNeeded: length)) | text.start << 32, as: UInt64.self)
+          view.storeBytes(of: text.rest, toByteOffset: 8, as: UInt64.self)
         }
       }
       let sizes = memory.allocate(8)
@@ -75,6 +93,12 @@ extension ColumnBatch {
         from: layout.start, owner: memory)
     }
   }
+}
+
+/// The bits of the first `count` bytes of a word in memory: none below 1, all from 8 on.
+@inline(__always)
+private func mask(_ count: Int) -> UInt64 {
+  count >= 8 ? .max : count <= 0 ? 0 : (1 << UInt64(8 * count)) - 1
 }
 
 /// The address of a buffer without bytes. Some readers refuse null.

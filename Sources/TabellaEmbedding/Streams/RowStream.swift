@@ -6,8 +6,8 @@ import TabellaSystem
 
 /// The state of an `ArrowArrayStream`: a table, and the place in it.
 ///
-/// From the second batch on, a thread reads the next batch while the caller uses the last one. Every read holds the lock of
-/// the host, on whichever thread it runs.
+/// From the second batch on, a thread reads the next batch while the caller's thread makes the arrays of the last one and
+/// uses them. Every read holds the lock of the host, on whichever thread it runs.
 final class RowStream {
   /// A failure of a stream, as its functions return it.
   struct Failure: Error {
@@ -23,6 +23,13 @@ final class RowStream {
     }
   }
 
+  /// The cells of a batch before they are arrays. At the end of the stream, there are no parts.
+  private struct Cells {
+    var parts: [StreamCursor.Part] = []
+    /// The columns about the sections, if they are requested.
+    var sections: [ColumnBatch] = []
+  }
+
   let table: EmbeddedTable
   private let request: StreamRequest
   private let columns: [Column]
@@ -34,7 +41,7 @@ final class RowStream {
   private var failure: Failure?
   /// The number of batches that were read. A caller of one batch wants only the first rows.
   private var batchCount = 0
-  private var ahead: Background<Result<ArrowArray, Failure>>?
+  private var ahead: Background<Result<Cells, Failure>>?
   /// One thread at a time uses the stream.
   private let serial = Lock()
   /// The text of the last error, which C reads.
@@ -74,27 +81,24 @@ final class RowStream {
   }
 
   private func next() throws(Failure) -> ArrowArray {
-    var batch = try (ahead?.take() ?? read()).get()
+    let cells = try (ahead?.take() ?? read()).get()
     ahead = nil
-    guard batch.release != nil else { return batch }
-    do throws(Failure) {
+    guard !cells.parts.isEmpty else { return ArrowArray() }
+    do {
       table.host.lock.lock()
       defer { table.host.lock.unlock() }
+      // The table may have moved on, or may have been cancelled, after the cells were read.
       try check()
-    } catch {
-      // The table moved on or was cancelled after the batch was read.
-      batch.release?(&batch)
-      throw error
     }
     batchCount += 1
     if batchCount > 1, Cores.count > 1 { ahead = Background { [unowned self] in read() } }
-    return batch
+    return try batch(of: cells)
   }
 
   /// Waits for the thread that reads. Must be called before the release.
   func stop() {
     serial.lock()
-    if case .success(var batch) = ahead?.take() { batch.release?(&batch) }
+    _ = ahead?.take()
     ahead = nil
     serial.unlock()
   }
@@ -112,27 +116,29 @@ final class RowStream {
     }
   }
 
-  /// Reads the next batch under the lock of the host. At the end, the batch has no release.
-  private func read() -> Result<ArrowArray, Failure> {
+  /// Reads the next batch under the lock of the host.
+  private func read() -> Result<Cells, Failure> {
     table.host.lock.lock()
     defer { table.host.lock.unlock() }
-    do throws(Failure) { return .success(try batch()) } catch { return .failure(error) }
+    do throws(Failure) { return .success(try cells()) } catch { return .failure(error) }
   }
 
-  private func batch() throws(Failure) -> ArrowArray {
+  private func cells() throws(Failure) -> Cells {
     try check()
-    let parts: [StreamCursor.Part]
     defer { table.cancellations.endCall() }
     do throws(TableError) {
       try table.cancellations.beginCall(since: cancellations)
-      parts = try cursor.next(flag: table.cancellations.flag)
+      let parts = try cursor.next(flag: table.cancellations.flag)
+      return Cells(parts: parts, sections: request.includesSection ? try sections(of: parts) : [])
     } catch {
       throw Failure(error, in: table)
     }
-    var batch = ArrowArray()
-    guard !parts.isEmpty else { return batch }
-    let count = parts.reduce(0) { $0 + $1.rows.rowCount }
-    var arrays = try request.includesSection ? sections(of: parts, count) : []
+  }
+
+  /// The arrays of a batch. Needs no lock.
+  private func batch(of cells: Cells) throws(Failure) -> ArrowArray {
+    let parts = cells.parts
+    var arrays = cells.sections.map { $0.arrow(request.form) }
     defer { for index in arrays.indices { arrays[index].release?(&arrays[index]) } }
     let chosen = request.columns.map { columns[$0] }
     let values = chosen.values(
@@ -146,7 +152,8 @@ final class RowStream {
       let ids = ColumnBatch(concatenating: parts.compactMap(\.rows.ids))
       arrays.append(ids.retyped(.text).arrow(request.form))
     }
-    exportRows(count, arrays, to: &batch)
+    var batch = ArrowArray()
+    exportRows(parts.reduce(0) { $0 + $1.rows.rowCount }, arrays, to: &batch)
     arrays = []
     return batch
   }
@@ -177,22 +184,15 @@ final class RowStream {
     )
   }
 
-  /// The arrays of the number and of the title of each row's section.
-  private func sections(
-    of parts: [StreamCursor.Part], _ count: Int
-  ) throws(Failure) -> [ArrowArray] {
-    let builder = BatchBuilder([.integer, .text], capacity: count)
+  /// The number and the title of each row's section.
+  private func sections(of parts: [StreamCursor.Part]) throws(TableError) -> [ColumnBatch] {
+    let builder = BatchBuilder(
+      [.integer, .text], capacity: parts.reduce(0) { $0 + $1.rows.rowCount })
     var last: (section: Int, title: String?)?
     for part in parts {
       if last?.section != part.section {
-        do throws(TableError) {
-          last = (
-            part.section,
-            try table.source.sections?.title(.header, ofSection: part.section)
-          )
-        } catch {
-          throw Failure(error, in: table)
-        }
+        let title = try table.source.sections?.title(.header, ofSection: part.section)
+        last = (part.section, title)
       }
       for _ in 0..<part.rows.rowCount {
         builder.columns[0].append(Int64(part.section))
@@ -203,7 +203,7 @@ final class RowStream {
         }
       }
     }
-    return builder.finish().columns.map { $0.arrow(request.form) }
+    return builder.finish().columns
   }
 
   /// Keeps a message for `get_last_error`, and returns the number.

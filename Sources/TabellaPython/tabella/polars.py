@@ -57,6 +57,7 @@ def scan(
             "columns": [name for name in names if name in wanted],
             "with_section": with_section and any(name in wanted for name in _SECTION),
             "with_id": with_id and _ID in wanted,
+            "text": "utf8_view",
         }
         for frame in _frames(table, request, limit):
             frame = frame if predicate is None else frame.filter(predicate)
