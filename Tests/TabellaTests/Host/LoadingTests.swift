@@ -54,6 +54,21 @@ import Testing
     throw TableError(.internal, "nothing was refused")
   }
 
+  /// A host skips the checks of a shipped library that this process has loaded. Another file is another library.
+  @Test func onlyTheSameFileCountsAsLoaded() throws {
+    let library = try provider("known", name: "known.so")
+    #expect(try Library.loaded(at: library, name: "known") == nil)
+    _ = try loadLibrary(at: library, pins: .none)
+    #expect(try Library.loaded(at: library, name: "known")?.id == "known" && loads("known") == 1)
+    let copy = folder.path + "/copy.so"
+    try FileManager.default.copyItem(atPath: library, toPath: copy)
+    #expect(try Library.loaded(at: copy, name: "known") == nil)
+    #expect(try Library.loaded(at: folder.path + "/absent.so", name: "known") == nil)
+    // A change of the rights or of the content is another state of the file.
+    #expect(chmod(library, 0o777) == 0)
+    #expect(try Library.loaded(at: library, name: "known") == nil)
+  }
+
   /// Both ways of loading: through the open file, and by its name in the open folder.
   static let ways: [[String]] = [["-fuse-ld=bfd"], ["-fuse-ld=bfd", "-Wl,-rpath,$ORIGIN/lib"]]
 
