@@ -36,7 +36,7 @@ import Testing
   }
 
   /// The first lines make a provider that edits a file. It passes `check`.
-  @Test(.needs("make", "rustc")) func theFirstLinesWork() throws {
+  @Test(.needs("make", "rustc"), .onAllRoads) func theFirstLinesWork() throws {
     let folder = try TemporaryFolder()
     let shown = try blocks("sh")
     #expect(shown.count == 2)

@@ -7,6 +7,11 @@ import class Foundation.ProcessInfo
 /// Whether suites with many roads try all of them, as in CI, instead of taking turns.
 let takesAllRoads = ProcessInfo.processInfo.environment["TABELLA_ALL_ROADS"] != nil
 
+extension Trait where Self == ConditionTrait {
+  /// The trait of a long test that only runs with `TABELLA_ALL_ROADS`, as in CI.
+  static var onAllRoads: ConditionTrait { .enabled(if: takesAllRoads, "needs TABELLA_ALL_ROADS=1") }
+}
+
 /// The element whose turn it is; with `TABELLA_ALL_ROADS`, all elements.
 func turn<Element>(_ number: Int, of all: [Element]) -> [Element] {
   takesAllRoads ? all : [all[number % all.count]]
