@@ -55,15 +55,15 @@ let wholeModule = [
   "-suppress-remarks",
 ]
 
-/// Debug information takes a quarter of the time that a module of tests needs to compile. So the modules of the product
-/// have only file and line, which a backtrace needs, and those of the tests have none: a failed expectation contains
-/// its line.
-///
-/// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
+/// A module of tests takes a fifth more time to compile with file and line, and two fifths more with every variable. So
+/// the modules of the product have only file and line, which a backtrace needs, and those of the tests have none: a
+/// failed expectation contains its line.
 enum DebugInformation: String {
   case lines = "-gline-tables-only"
   case none = "-gnone"
 }
+
+/// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
 let forDebugger = Context.environment["TABELLA_UNOPTIMIZED"] != nil
 
 func strictSettings(_ information: DebugInformation) -> [SwiftSetting] {
@@ -75,6 +75,7 @@ func strictSettings(_ information: DebugInformation) -> [SwiftSetting] {
 }
 let strict = strictSettings(.lines)
 let strictTests = strictSettings(.none)
+
 /// A program's modules: without the libraries for concurrency and regular expressions, which would be
 /// linked though nothing uses them, and take a millisecond of every start.
 let lean: [SwiftSetting] =

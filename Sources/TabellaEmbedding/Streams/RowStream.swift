@@ -33,6 +33,7 @@ final class RowStream {
   let table: EmbeddedTable
   private let request: StreamRequest
   private let columns: [Column]
+  private let hasSections: Bool
   private var cursor: StreamCursor
   /// The stamp of the table's position at the start.
   private let stamp: Int
@@ -53,6 +54,7 @@ final class RowStream {
     self.table = table
     self.request = request
     columns = table.source.columns
+    hasSections = table.source.sections != nil
     if let section = request.section {
       // Names a section that does not exist.
       _ = try table.source.numberOfRows(inSection: section, knowing: 0)
@@ -135,7 +137,7 @@ final class RowStream {
     }
   }
 
-  /// The arrays of a batch. Needs no lock.
+  /// The arrays of a batch. Needs no lock, because it does not use the source, which another thread may read.
   private func batch(of cells: Cells) throws(Failure) -> ArrowArray {
     let parts = cells.parts
     var arrays = cells.sections.map { $0.arrow(request.form) }
@@ -177,7 +179,7 @@ final class RowStream {
       rest -= part.rows.rowCount
       return false
     }
-    let section = table.source.sections == nil ? "" : "\(part?.section ?? 0):"
+    let section = hasSections ? "\(part?.section ?? 0):" : ""
     return Failure(
       EILSEQ,
       "\(table.name): row \(section)\((part?.first ?? 0) + rest), counted from 0, has text in column \"\(column.name)\" that is not UTF-8; request binary text, or open the location with its encoding"

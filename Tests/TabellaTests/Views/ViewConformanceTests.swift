@@ -26,9 +26,9 @@ import Testing
           try wrap(name, table.make())
         }
       }
-      for isViewBelow in turn(table.name.utf8.count, of: [true, false]) {
+      for exportsTheView in turn(table.name.utf8.count, of: [true, false]) {
         expectConformance(isOwn: true) { () throws(TableError) in
-          isViewBelow
+          exportsTheView
             ? try importSource(exportSource(wrap(name, table.make())), provider: "test")
             : try wrap(name, importSource(exportSource(table.make()), provider: "test"))
         }
