@@ -82,7 +82,7 @@ class Fleet(cluster.Case):
         spy.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >> {log}\nexec {shlex.quote(os.environ['TABELLA'])} \"$@\"\n")
         spy.chmod(0o755)
         command = self.command(f"{self.folder}/{{host}}.csv", "-o", "types=infer").replace(os.environ["TABELLA"], str(spy))
-        frame = self.read(hosts="one,two", command=command, columns="name,n", filter="n >= 0")
+        frame = self.read(hosts="one,two", command=command, columns="name,n", filter="n >= 0", pushFilters="true")
         rows = frame.where(frame.name == evil).where(frame.n > 0).collect()
         self.assertEqual([row["name"] for row in rows], [evil])
         words = log.read_text()
@@ -93,7 +93,7 @@ class Fleet(cluster.Case):
         self.assertFalse([path for path in (cluster.HERE, pathlib.Path.cwd()) if (path / "pwned").exists()])
 
     def test_a_filter_on_the_host_asks_only_that_host(self):
-        frame = self.fleet(["one", "two", "hang1"], schema="host STRING, n LONG, error STRING")
+        frame = self.fleet(["one", "two", "hang1"], schema="host STRING, n LONG, error STRING", pushFilters="true")
         self.assertEqual(frame.where("host IN ('one', 'two') AND n = 1").count(), 2)
         self.assertFalse(self.hanging.exists())
 

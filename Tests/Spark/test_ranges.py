@@ -53,6 +53,43 @@ class Ranges(cluster.Case):
                 # No task reads much more than its part.
                 self.assertLess(max(read), size / tasks * 1.1 + START + OTHER)
 
+    def test_filters_read_less(self):
+        """Parts of the file without a matching row were read."""
+        path = self.folder / "days.csv"
+        rows, days = SIZE // 100, 50
+        filler = "x" * 80
+        with open(path, "w") as file:
+            file.write("n,day,text\n")
+            for start in range(0, rows, 1000):
+                file.write("".join(f'{n},{n * days // rows},"{filler}\n"\n' for n in range(start, start + 1000)))
+        size = path.stat().st_size
+        counts = self.folder / "counts"
+        counts.mkdir()
+        schema = "n LONG, day INT, text STRING"
+        cases = {"day = 7": 1, "day < 5 OR day < 3": days, "day < 5": 5, "n = 12345": 0, "day IN (0, 49)": 2, "day = 50": 0}
+        for condition, wanted in cases.items():
+            with self.subTest(condition=condition):
+                frame = self.read(path, format="counted", counts=counts, schema=schema, tasks="8", pushFilters="true")
+                found = frame.where(condition).selectExpr("count(*)", "sum(n)").first()
+                plan, read = counted.take(counts, "plan"), counted.take(counts, "task")
+                counted.take(counts, "rows")
+                matching = [n for n in range(rows) if self.matches(condition, n, n * days // rows)]
+                self.assertEqual((found[0], found[1] or 0), (len(matching), sum(matching)))
+                print(f"{condition}: planning read {sum(plan) / size:.3f}, the tasks {sum(read) / size:.3f} of {size} bytes")
+                # One range may end in a gap of 4 MiB.
+                self.assertLess(sum(read), size * wanted / days + (len(read) + 2) * (START + OTHER))
+                # The filter reads the file, and then the index of its rows, whose positions are looked up.
+                self.assertLess(sum(plan), 2.7 * size)
+        # The option `filter`, whose rows Spark does not know.
+        frame = self.read(path, format="counted", counts=counts, schema=schema, tasks="8", filter="day = 7")
+        self.assertEqual(frame.count(), sum(1 for n in range(rows) if n * days // rows == 7))
+        self.assertLess(sum(counted.take(counts, "task")), size / 5 + 8 * OTHER)
+
+    @staticmethod
+    def matches(condition, n, day):
+        text = condition.replace(" = ", " == ").replace("OR", "or").replace("IN", "in")
+        return eval(text, {"n": n, "day": day})
+
     def test_the_schema_reads_only_the_start(self):
         path, _, _ = self.make()
         counts = self.folder / "counts"

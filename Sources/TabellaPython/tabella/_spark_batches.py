@@ -86,8 +86,9 @@ def read_piece(piece: Piece, schema: pa.Schema, options: Options, filters: Seque
     """The rows of a part of a location. All errors are `Error` with one line that names the location."""
     try:
         piece.check()
-        with _typed(piece, schema, options) as table:
-            yield from _rows(table, piece, schema, options, filters)
+        table, view = matching(piece, schema, options, filters)
+        with table:
+            yield from _rows(table, view, piece, schema, options)
         piece.check()
     except (Error, ValueError, OSError, pa.ArrowException) as error:
         message = _line(error)
@@ -95,6 +96,26 @@ def read_piece(piece: Piece, schema: pa.Schema, options: Options, filters: Seque
         if piece.location not in message:
             message = f"{piece.location}: {message}"
         raise (type(error) if isinstance(error, Error) else Error)(message) from None
+
+
+def matching(piece: Piece, schema: pa.Schema, options: Options, filters: Sequence[Any]) -> tuple[Table, Table]:
+    """The location of a piece, and its rows that match the filters. The caller closes the first table."""
+    table = _typed(piece, schema, options)
+    try:
+        kinds = _kinds(schema, options)
+        # A column of another type compares in another way than in Spark.
+        columns = [column for column in table.columns if column.type == kinds.get(column.name)]
+        texts = filters_of(filters, columns, table.columns)
+        return table, table.filter(*options.filters, *texts) if options.filters or texts else table
+    except BaseException:
+        table.close()
+        raise
+
+
+def _kinds(schema: pa.Schema, options: Options) -> dict[str, str]:
+    """The comparable types of the columns that locations have."""
+    added = _SECTION_COLUMNS if options.with_section else ()
+    return {field.name: comparable_type(field.type) for field in schema if field.name not in added}
 
 
 def _typed(piece: Piece, schema: pa.Schema, options: Options) -> Table:
@@ -159,16 +180,10 @@ def comparable_type(type: pa.DataType) -> str:
     return "text" if pa.types.is_string(type) else "binary"
 
 
-def _rows(
-    table: Table, piece: Piece, schema: pa.Schema, options: Options, filters: Sequence[Any]
-) -> Iterator[pa.RecordBatch]:
+def _rows(table: Table, view: Table, piece: Piece, schema: pa.Schema, options: Options) -> Iterator[pa.RecordBatch]:
     added = _SECTION_COLUMNS if options.with_section else ()
-    kinds = {field.name: comparable_type(field.type) for field in schema if field.name not in added}
-    columns = [column for column in table.columns if column.name in kinds]
-    names = [column.name for column in columns]
-    # A column of another type compares in another way than in Spark.
-    texts = filters_of(filters, [column for column in columns if column.type == kinds[column.name]], table.columns)
-    view = table.filter(*options.filters, *texts) if options.filters or texts else table
+    kinds = _kinds(schema, options)
+    names = [column.name for column in table.columns if column.name in kinds]
     if piece.sections is not None:
         titles = [(number, table.sections[number].title) for number, _ in piece.sections]
         if tuple(titles) != piece.sections:

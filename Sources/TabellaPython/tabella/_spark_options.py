@@ -36,6 +36,7 @@ class Options:
     bytes_per_host: int = 1 << 30
     has_shell: bool = True
     pushes: bool = True
+    pushes_filters: bool = False
     #: The options of the provider.
     others: dict[str, str] = field(default_factory=dict)
 
@@ -144,4 +145,5 @@ _OPTIONS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "bytesperhost": ("bytes_per_host", _size),
     "shell": ("has_shell", _flag),
     "push": ("pushes", _flag),
+    "pushfilters": ("pushes_filters", _flag),
 }

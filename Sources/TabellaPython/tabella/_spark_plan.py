@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import bisect
 import glob
 import os
 import stat
 from dataclasses import dataclass, replace
-from typing import Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from ._spark_options import Options
-from .errors import Conflict, NotFound
+from .errors import Conflict, Error, NotFound
 from .host import default_host
 from .table import Table
 
+# A gap of fewer bytes between matching rows is read, because a task reads up to 1 MiB to open a file.
+_GAP = 4 << 20
 # A location that is no file weighs as much as a file of this size.
 _USUAL_WEIGHT = 1 << 20
 
@@ -81,8 +84,12 @@ def opened(location: str, options: Options, **more: str) -> Table:
     return default_host().open(location, provider=options.provider, options={**options.others, **more})
 
 
-def pieces_of(locations: Sequence[str], options: Options) -> list[Piece]:
-    """What the tasks read, in order."""
+#: Opens the location of a piece for a query: the table, and the rows of it that match the filters.
+Matching = Callable[[Piece], "tuple[Table, Table]"]
+
+
+def pieces_of(locations: Sequence[str], options: Options, matching: Matching | None = None) -> list[Piece]:
+    """What the tasks read, in order. With `matching`, large parts of a divided file without a matching row are left out."""
     if options.splits_sections:
         return [piece for location in locations for piece in _sections(location, options)]
     whole = []
@@ -93,7 +100,7 @@ def pieces_of(locations: Sequence[str], options: Options) -> list[Piece]:
     pieces: list[Piece] = []
     for piece in whole:
         parts = -(-piece.weight // limit) if piece.file is not None else 1
-        pieces += _ranges(piece, parts, options) if parts > 1 else [piece]
+        pieces += _ranges(piece, parts, options, matching) if parts > 1 else [piece]
     return pieces
 
 
@@ -104,23 +111,85 @@ def _limit(pieces: Sequence[Piece], options: Options) -> int:
     return max(1, -(-sum(piece.weight for piece in pieces) // options.tasks))
 
 
-def _ranges(piece: Piece, parts: int, options: Options) -> list[Piece]:
-    """Ranges of a file with about as many rows each. A file whose provider has no offsets stays whole.
+def _ranges(piece: Piece, parts: int, options: Options, matching: Matching | None) -> list[Piece]:
+    """Ranges of a file with about as many bytes each. A file whose provider has no offsets stays whole.
 
-    Reads the file once, to find its rows.
+    Reads the file to find its rows, and those that match.
     """
-    with _untyped(piece.location, options) as table:
-        source = table._open_source()
-        if source.row_count(0, 1)[0] == 0 or source.element("offset", 0, 0) is None:
-            return [piece]
-        count = len(table)
-        cuts = {0, piece.weight}
-        for part in range(1, parts):
-            offset = source.element("offset", 0, count * part // parts)
-            cuts.add(int(offset) if offset is not None else 0)
-    ends = sorted(cuts)
+    found = None
+    if matching is not None:
+        try:
+            table, view = matching(piece)
+            with table:
+                found = _divided(piece, parts, options, table, view)
+        except Error:
+            # A cell that cannot be compared, for example. The task that reads it says so, with its row.
+            pass
+    if found is None:
+        with _untyped(piece.location, options) as table:
+            found = _divided(piece, parts, options, table, table)
+    return found
+
+
+def _divided(piece: Piece, parts: int, options: Options, table: Table, view: Table) -> list[Piece]:
+    rows = _Offsets(table)
+    if not rows:
+        return [piece]
+
+    def offset(row: int) -> int:
+        return rows[row] if 0 < row < len(rows) else piece.weight * min(row, 1)
+
+    kept = [range(len(rows))] if view is table else _kept(_Offsets(view), rows, piece.weight)
+    sizes = [offset(part.stop) - offset(part.start) for part in kept]
+    size = options.bytes_per_task if options.tasks is None else max(1, -(-sum(sizes) // parts))
+    ranges: list[tuple[int, int]] = []
+    for part, bytes in zip(kept, sizes):
+        count = -(-bytes // size)
+        cuts = sorted({offset(part.start + len(part) * number // count) for number in range(count + 1)})
+        ranges += zip(cuts, cuts[1:])
+    return [replace(piece, bytes=(start, end), weight=end - start) for start, end in ranges]
+
+
+class _Offsets(Sequence[int]):
+    """The offsets of a table's rows in their file, which are looked up as needed; empty if the provider has none."""
+
+    def __init__(self, table: Table) -> None:
+        self._source = table._open_source()
+        self._known: dict[int, int] = {}
+        is_there = self._source.row_count(0, 1)[0] and self._source.element("offset", 0, 0) is not None
+        self._count = len(table) if is_there else 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, row: Any) -> Any:
+        if row not in self._known:
+            self._known[row] = int(self._source.element("offset", 0, row) or 0)
+        return self._known[row]
+
+
+def _kept(matches: _Offsets, rows: _Offsets, size: int) -> list[range]:
+    """The ranges of rows that contain all matching rows, without gaps of more than `_GAP` bytes."""
+    if not matches:
+        return []
+    # At most some thousands of ranges.
+    gap, last = max(_GAP, size >> 12), len(matches) - 1
+    starts, ends = [0], []
+    left = [(0, last)]
+    while left:
+        first, second = left.pop()
+        if matches[second] - matches[first] <= gap:
+            continue
+        if second - first == 1:
+            ends.append(first)
+            starts.append(second)
+        else:
+            middle = (first + second) // 2
+            # The earlier half comes first.
+            left += [(middle, second), (first, middle)]
     return [
-        replace(piece, bytes=(start, end), weight=end - start) for start, end in zip(ends, ends[1:])
+        range(bisect.bisect_left(rows, matches[start]), bisect.bisect_right(rows, matches[end]))
+        for start, end in zip(starts, [*ends, last])
     ]
 
 

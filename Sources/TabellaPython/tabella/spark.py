@@ -20,10 +20,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from ._fleet import groups_of, hosts_of
-from ._spark_batches import ERROR, HOST, SECTION, comparable_type, probe, read_hosts, read_piece, schema_of
+from ._spark_batches import ERROR, HOST, SECTION, comparable_type, matching, probe, read_hosts, read_piece, schema_of
 from ._spark_filters import filters_of, values_of
 from ._spark_options import Options, options_of
-from ._spark_plan import Piece, locations_of, opened, packed, pieces_of
+from ._spark_plan import Matching, Piece, locations_of, opened, packed, pieces_of
 from .columns import Column
 from .errors import InvalidArgument
 
@@ -49,11 +49,15 @@ class TabellaDataSource(DataSource):
         return from_arrow_schema(_chosen(schema, options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader. Spark refuses a reader with `pushFilters` if pushing is switched off."""
+        """A reader. Spark refuses a reader with `pushFilters` if pushing is switched off.
+
+        Spark 4 keeps a reader that got filters, and uses it for all later queries of the same data frame that push none,
+        and for all scans of one query. Then rows are missing. So the option `pushFilters` is false by default.
+        """
         options = options_of(self.options)
         main = getattr(sys.modules["__main__"], "__spec__", None)
         pushes = _PUSHING in sys.modules or getattr(main, "name", None) == _PUSHING
-        return (_PushingReader if pushes else _Reader)(schema, options)
+        return (_PushingReader if pushes and options.pushes_filters else _Reader)(schema, options)
 
 
 def _schema(options: Options) -> pa.Schema:
@@ -107,9 +111,17 @@ class _Reader(DataSourceReader):
         """The tasks."""
         options = self._options
         if options.hosts is None:
-            return [_Task(pieces=task) for task in packed(pieces_of(locations_of(options.locations), options), options)]
+            pieces = pieces_of(locations_of(options.locations), options, self._matching())
+            return [_Task(pieces=task) for task in packed(pieces, options)]
         hosts = [host for host in hosts_of(options.hosts) if self._hosts is None or host in self._hosts]
         return [_Task(hosts=task) for task in groups_of(hosts, options.hosts_per_task)]
+
+    def _matching(self) -> Matching | None:
+        """Opens a location with the filters of the query; None if there are no filters."""
+        if not (self._options.filters or self._filters):
+            return None
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        return lambda piece: matching(piece, schema, self._options, self._filters)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task."""
@@ -131,8 +143,7 @@ class _PushingReader(_Reader):
         """Takes what Tabella can compare. All filters go back to Spark, which applies them again."""
         if self._options.hosts is not None:
             self._hosts = values_of(filters, HOST)
-        if self._options.pushes:
-            self._filters = list(filters)
+        self._filters = list(filters)
         return filters
 
 
