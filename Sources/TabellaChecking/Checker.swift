@@ -67,6 +67,8 @@ public final class Checker {
     _ onFinding: (Finding) throws -> Void
   ) throws {
     let folder = try PrivateFolder()
+    // The trash of deleted copies.
+    host.dataFolder = folder.place("data")
     let began = now()
     let loaded: LoadedProvider
     do throws(TableError) {

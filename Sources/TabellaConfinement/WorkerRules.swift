@@ -44,7 +44,8 @@ package struct WorkerRules: Hashable, Sendable {
 package struct GrantedPermissions: Hashable, Sendable {
   /// Absolute paths that it may read.
   package var read: [[UInt8]]
-  /// Absolute paths that it may change if a location is opened for editing.
+  /// Absolute paths that it may change if a location is opened for editing. One that ends in `/` is a folder that the
+  /// host then makes.
   package var write: [[UInt8]]
   /// Whether it may create and rename symbolic links below ``write``.
   package var links: Bool

@@ -58,6 +58,9 @@ public final class Host {
   public var isolation = Isolation.automatic
   /// The limits of providers in workers.
   public var limits = WorkerLimits()
+  /// The folder that providers in workers take for the user's data folder (`$XDG_DATA_HOME`), if not the user's own. An
+  /// absolute path, which need not exist.
+  package var dataFolder: [UInt8]?
   /// The path of the program `tabella-worker`. With nil, the host looks for it next to this program or library
   /// (``Installation``), and in `../libexec/tabella` from there.
   public var workerProgram: String?

@@ -10,7 +10,7 @@ extension Manifest {
     /// Files and folders to read, sorted. The paths are as the manifest contains them: absolute, or with `~/` or a
     /// variable such as `$XDG_DATA_HOME/` in front.
     public private(set) var read: [String] = []
-    /// Files and folders to change, in the same form.
+    /// Files and folders to change, in the same form. A path that ends in `/` is a folder that the host makes.
     public private(set) var write: [String] = []
     /// Whether the provider may create and rename symbolic links in the folders that it may change.
     public private(set) var links = false

@@ -211,7 +211,12 @@ final class WriterWatch {
       lease = nil
       return
     }
-    let result = tabella_system_lease(file.raw)
+    var result = tabella_system_lease(file.raw)
+    // A program that is being started holds copies of its parent's descriptors until it is executed (fork(2)).
+    for _ in 0..<50 where result == -EAGAIN {
+      usleep(1000)
+      result = tabella_system_lease(file.raw)
+    }
     wasOpen = result == -EAGAIN
     if result == 0 { lease = consume file } else { lease = nil }
   }

@@ -240,3 +240,13 @@ func openFolder(_ name: String, in directory: Int32, makes: Bool) throws(Failure
   if result == -ENOENT, !makes { return nil }
   return try Descriptor(opened: result)
 }
+
+/// Throws if this process cannot make entries in a folder. Changes nothing.
+///
+/// access(2) does not know a worker's rules (Landlock), so the check also opens a file without a name. A file system
+/// without such files passes.
+func checkThatEntriesCanBeMade(in folder: Int32) throws(Failure) {
+  if faccessat(folder, ".", W_OK | X_OK, Int32(AT_EACCESS)) != 0 { throw Failure(errno) }
+  let result = tabella_system_make_nameless(folder)
+  if Descriptor(result) == nil, result == -EACCES { throw Failure(EACCES) }
+}

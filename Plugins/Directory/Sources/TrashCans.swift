@@ -155,7 +155,10 @@ final class TrashCans {
     let result = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     if let opened = Descriptor(result) { return opened }
     guard result == -ENOENT else { throw Failure(-result) }
-    if !makes { return nil }
+    if !makes {
+      try checkThatItCanBeMade(path)
+      return nil
+    }
     for end in path.indices.dropFirst() + [path.endIndex]
     where end == path.endIndex || path[end] == UInt8(ascii: "/") {
       if Array(path[..<end]).withCString({ mkdir($0, 0o700) }) == 0 {
@@ -172,6 +175,18 @@ final class TrashCans {
     }
     return try Descriptor(
       opened: path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) })
+  }
+
+  /// Throws if the folders of a missing path cannot be made.
+  private func checkThatItCanBeMade(_ path: [UInt8]) throws(Failure) {
+    var parent = path[...]
+    while let slash = parent.lastIndex(of: UInt8(ascii: "/")) {
+      parent = path[..<slash]
+      let name = parent.isEmpty ? [UInt8(ascii: "/")] : Array(parent)
+      let result = name.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+      if result == -ENOENT, !parent.isEmpty { continue }
+      return try checkThatEntriesCanBeMade(in: try Descriptor(opened: result).raw)
+    }
   }
 
   private func syncFolder(above path: ArraySlice<UInt8>) throws(Failure) {
@@ -203,7 +218,7 @@ final class TrashCans {
     do throws(Failure) {
       let name = String(decoding: trash.ownName, as: UTF8.self)
       guard let own = try openFolder(name, in: top, makes: makes) else {
-        if faccessat(top, ".", W_OK | X_OK, Int32(AT_EACCESS)) != 0 { throw Failure(errno) }
+        try checkThatEntriesCanBeMade(in: top)
         return nil
       }
       guard try tabella_status(own.raw).owner == trash.user else {

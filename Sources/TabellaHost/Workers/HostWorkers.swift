@@ -131,9 +131,15 @@ extension Host {
         "tabella-worker, which runs \(load.name), is not found: it is neither "
           + installation.workerPrograms.joined(separator: " nor "))
     }
-    let permissions = entry.map { grantedPermissions(for: $0).granted } ?? GrantedPermissions()
+    let folders = UserFolders { [dataFolder] name in
+      name == UserFolders.Kind.data.rawValue
+        ? dataFolder ?? trustedVariable(name) : trustedVariable(name)
+    }
+    let permissions =
+      entry.map { grantedPermissions(for: $0).granted(in: folders) } ?? GrantedPermissions()
     return WorkerLaunch(
       program: program, load: load, entry: entry, permissions: permissions,
+      dataFolder: dataFolder,
       check: { () throws(TableError) in
         if let entry { return try self.checkChosen(entry) }
         return try self.report(onLibraryAt: load.library).library
@@ -156,6 +162,8 @@ struct WorkerLaunch {
   var entry: Catalogue.Entry?
   /// The permissions in addition to the location.
   var permissions: GrantedPermissions
+  /// ``Host/dataFolder``.
+  var dataFolder: [UInt8]?
   /// Checks the library again and holds it open.
   var check: () throws(TableError) -> CheckedLibrary
   var request: OpenRequest
@@ -188,7 +196,7 @@ struct WorkerLaunch {
     let input = try self.input()
     let session = try Worker.start(
       program: program, provider: load.name, library: library.descriptor,
-      input: input.raw,
+      input: input.raw, dataFolder: dataFolder,
       limits: limits,
       onOutput: output(), onPacket: onPacket
     ) { [load, trace] error in trace?.note("\(load.name) worker ended: \(error.message)") }
@@ -251,6 +259,12 @@ extension WorkerLaunch {
     let own = realPath(Array(library.path[...slash].utf8))
     let others = (library.searched + library.neededPaths).map { Array($0.utf8) }
       .filter { realPath($0) != own }
+    if access == .editing {
+      // If one cannot be made, the provider's edit fails, with a better reason.
+      for path in permissions.write where path.last == UInt8(ascii: "/") {
+        try? makeFolders(path.dropLast())
+      }
+    }
     var rules = try WorkerRules.forLocation(
       request.location, isPath: request.scheme == nil, isEditing: access == .editing,
       library: Array(library.path.utf8), otherLibraries: others, permissions: permissions)
@@ -266,10 +280,10 @@ extension WorkerLaunch {
 
 extension Manifest.Permissions {
   /// The permissions with absolute paths, without folders that this user does not have.
-  var granted: GrantedPermissions {
+  func granted(in folders: UserFolders) -> GrantedPermissions {
     GrantedPermissions(
-      read: read.compactMap { Manifest.Permissions.path($0) },
-      write: write.compactMap { Manifest.Permissions.path($0) }, links: links,
+      read: read.compactMap { Manifest.Permissions.path($0, in: folders) },
+      write: write.compactMap { Manifest.Permissions.path($0, in: folders) }, links: links,
       signals: signals, network: network, processes: processes)
   }
 }

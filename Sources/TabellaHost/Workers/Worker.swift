@@ -58,7 +58,9 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   /// `library` is the descriptor of the checked library, and `input` is the provider's standard input. The caller keeps
   /// both.
   static func start(
-    program: String, provider name: String, library: Int32, input: Int32, limits: WorkerLimits,
+    program: String, provider name: String, library: Int32, input: Int32,
+    dataFolder: [UInt8]? = nil,
+    limits: WorkerLimits,
     onOutput: (@Sendable (WorkerOutput) -> Void)?,
     onPacket: (@Sendable (pid_t) -> Void)? = nil,
     onFailure: @escaping @Sendable (TableError) -> Void = { _ in }
@@ -67,7 +69,8 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     let token = Token.random()
     let ends = try WorkerConnection()
     let socket = ends.host.main.raw
-    let process = try ends.worker.start(program, input: input, arena: arena, library: library)
+    let process = try ends.worker.start(
+      program, input: input, arena: arena, library: library, dataFolder: dataFolder)
     let worker = Worker(name, process, ends.host, limits, onOutput, onPacket, onFailure)
     let session = RemoteSession(
       socket: socket, arena: arena, token: token, limit: limits.answer, supervisor: worker)

@@ -45,11 +45,12 @@ struct WorkerEnds: ~Copyable {
   /// Starts the worker with its ends, and closes them here. `input` is its standard input. The caller keeps the other
   /// descriptors. Throws `.noProvider` if that fails.
   consuming func start(
-    _ program: String, input: Int32, arena: SharedMemory, library: Int32
+    _ program: String, input: Int32, arena: SharedMemory, library: Int32, dataFolder: [UInt8]?
   ) throws(TableError) -> WorkerProcess {
     try WorkerProcess(
       program: program,
-      files: [input, output.raw, errors.raw, main.raw, side.raw, arena.descriptor, library])
+      files: [input, output.raw, errors.raw, main.raw, side.raw, arena.descriptor, library],
+      dataFolder: dataFolder)
   }
 }
 

@@ -15,11 +15,12 @@ final class WorkerProcess: @unchecked Sendable {
   /// to this process.
   private let status = Mutex<Int32?>(nil)
 
-  /// Starts `program` with the given descriptors as 0, 1, 2 and so on. Throws `.noProvider` if that fails.
-  init(program: String, files: [Int32]) throws(TableError) {
+  /// Starts `program` with the given descriptors as 0, 1, 2 and so on. `dataFolder` is ``Host/dataFolder``. Throws
+  /// `.noProvider` if that fails.
+  init(program: String, files: [Int32], dataFolder: [UInt8]?) throws(TableError) {
     let arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), nil]
     let environment: [UnsafeMutablePointer<CChar>?] =
-      WorkerProcess.environment.map { strdup($0) } + [nil]
+      WorkerProcess.environment(dataFolder).map { strdup($0) } + [nil]
     defer { for text in arguments + environment { free(text) } }
     let started = tabella_system_spawn(
       program, arguments, environment, files, Int32(files.count))
@@ -38,7 +39,7 @@ final class WorkerProcess: @unchecked Sendable {
 
   /// The environment of a worker: the user's folders, language and time zone. It has no secrets and nothing that
   /// changes which code is loaded.
-  private static var environment: [String] {
+  private static func environment(_ dataFolder: [UInt8]?) -> [String] {
     let names = ["HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "PATH", "TMPDIR"]
     let prefixes = ["LC_", "XDG_", "ASAN_", "TSAN_", "UBSAN_"]
     var kept = ["SWIFT_BACKTRACE=enable=no"]
@@ -50,6 +51,11 @@ final class WorkerProcess: @unchecked Sendable {
         kept.append(text)
       }
       at += 1
+    }
+    if let dataFolder {
+      let name = UserFolders.Kind.data.rawValue + "="
+      kept.removeAll { $0.hasPrefix(name) }
+      kept.append(name + String(decoding: dataFolder, as: UTF8.self))
     }
     return kept
   }

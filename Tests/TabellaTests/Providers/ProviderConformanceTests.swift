@@ -38,6 +38,8 @@ import Testing
       return {
         let folder = try TemporaryFolder(inMemory: true)
         var copy = self
+        // The user's trash would keep all deleted copies.
+        if provider.id == DirectoryProvider.id { copy.options["permanent"] = "true" }
         copy.location = "\(folder.path)/\((location as NSString).lastPathComponent)"
         try FileManager.default.copyItem(atPath: location, toPath: copy.location)
         // The folder lives as long as the closure that opens it.
