@@ -273,7 +273,7 @@ import Testing
     var all = ""
     for width in Self.colourWidths {
       let folder = try TemporaryFolder()
-      let file = open(try folder.write("shown", ""), O_WRONLY | O_TRUNC)
+      let file = open(try folder.write("shown", ""), O_WRONLY | O_CLOEXEC | O_TRUNC)
       defer { close(file) }
       var screen = Screen(descriptor: file)
       (screen.width, screen.isTerminal, screen.isUnicode) = (width, true, true)

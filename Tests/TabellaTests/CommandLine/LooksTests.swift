@@ -43,7 +43,7 @@ import Testing
     stream: RowStream? = nil
   ) throws -> [String] {
     let path = try folder.write("shown", "")
-    let file = open(path, O_WRONLY | O_TRUNC)
+    let file = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC)
     defer { close(file) }
     var screen = Screen(descriptor: file)
     (screen.width, screen.isTerminal, screen.isUnicode) = (width, width != nil, true)

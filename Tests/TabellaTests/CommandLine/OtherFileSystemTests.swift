@@ -282,7 +282,7 @@ import Testing
   }
 
   @Test(.needs(.attributes)) func anAttributeThatCannotBeKept() throws {
-    let file = open("\(data)/t.csv", O_RDWR)
+    let file = open("\(data)/t.csv", O_RDWR | O_CLOEXEC)
     #expect(tabella_system_set_attribute(file, "user.note", "x", 1) == 0)
     close(file)
     for more in [[], ["--dry-run"]] as [[String]] {
@@ -324,7 +324,7 @@ extension Need {
     guard let folder = try? TemporaryFolder(), let path = try? folder.write("x", "") else {
       return false
     }
-    let file = open(path, O_RDWR)
+    let file = open(path, O_RDWR | O_CLOEXEC)
     defer { close(file) }
     return tabella_system_set_attribute(file, "user.note", "x", 1) == 0
   }

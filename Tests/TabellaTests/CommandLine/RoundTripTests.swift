@@ -47,7 +47,7 @@ import Testing
     _ format: String, _ names: [String], _ rows: [[Cell]]
   ) throws -> [UInt8] {
     let path = folder.path + "/out"
-    let descriptor = Foundation.open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+    let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
     defer { close(descriptor) }
     let output = Output(descriptor: descriptor)
     var writer = Formats.make(format, output, DisplayOptions())

@@ -85,7 +85,7 @@ import Testing
         (tag: Int, rights: Int, id: Int32) in
         [UInt32(tag | rights << 16), UInt32(bitPattern: id)].bytes
       }
-    let file = open(path, O_RDWR)
+    let file = open(path, O_RDWR | O_CLOEXEC)
     #expect(tabella_system_set_attribute(file, "user.note", value, value.count) == 0)
     #expect(tabella_system_set_attribute(file, "system.posix_acl_access", list, list.count) == 0)
     close(file)
@@ -227,7 +227,7 @@ import Testing
   }
 
   static func write(_ text: String, to path: String) throws {
-    let file = open(path, O_WRONLY | O_TRUNC)
+    let file = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC)
     defer { close(file) }
     #expect(Glibc.write(file, text, text.utf8.count) == text.utf8.count)
   }
@@ -548,7 +548,7 @@ import Testing
       _ = try keepOldBytes("a")
       unlink("\(folder.path)/a")
       // Most file systems reuse the number at once.
-      let file = open("\(folder.path)/a", O_CREAT | O_WRONLY, 0o600)
+      let file = open("\(folder.path)/a", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
       close(file)
       #expect(shown("a").diagnostic == nil)
       if status("a").st_ino == inode { return }

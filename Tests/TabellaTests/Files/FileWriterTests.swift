@@ -22,7 +22,7 @@ import Testing
     #expect(contents.last!.count > 10)
     for (path, content) in zip(paths, contents) {
       let old = open(path, O_RDONLY)
-      let new = open("\(folder.path)/copy", O_RDWR | O_CREAT | O_TRUNC, 0o600)
+      let new = open("\(folder.path)/copy", O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
       #expect(old >= 0 && new >= 0)
       var writer = FileWriter(new, cancel: CancelFlag(), byHand: byHand)
       try writer.copyAll(of: old)
@@ -54,7 +54,7 @@ import Testing
         expected += content[next..<end] + inserted
         next = end
       }
-      let new = open("\(folder.path)/new", O_RDWR | O_CREAT | O_TRUNC, 0o600)
+      let new = open("\(folder.path)/new", O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
       defer { close(new) }
       var writer = FileWriter(
         new, cancel: CancelFlag(), byHand: byHand, replacesOld: !round.isMultiple(of: 3), step: 5000
@@ -68,7 +68,7 @@ import Testing
   @Test func copyingIsCancelled() throws {
     let folder = try TemporaryFolder()
     let old = open(try folder.write("a", "hello"), O_RDONLY)
-    let new = open("\(folder.path)/b", O_RDWR | O_CREAT, 0o600)
+    let new = open("\(folder.path)/b", O_RDWR | O_CLOEXEC | O_CREAT, 0o600)
     let cancel = CancelFlag()
     cancel.raise()
     var writer = FileWriter(new, cancel: cancel)

@@ -282,7 +282,7 @@ import Testing
     let path = try folder.write("file", "abcdef")
     chmod(path, 0o640)
     let colour = Array("red".utf8)
-    let file = open(path, O_RDWR)
+    let file = open(path, O_RDWR | O_CLOEXEC)
     #expect(tabella_system_set_attribute(file, "user.colour", colour, colour.count) == 0)
     close(file)
     symlink("file", folder.path + "/link")

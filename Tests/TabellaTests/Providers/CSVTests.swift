@@ -208,7 +208,7 @@ import Testing
     let line = "0123456789,abcdefghij\n"
     let count = 150_000
     let writer = Thread {
-      let descriptor = Foundation.open(path, O_WRONLY)
+      let descriptor = Foundation.open(path, O_WRONLY | O_CLOEXEC)
       let bytes = Array(String(repeating: line, count: count).utf8)
       var sent = 0
       while sent < bytes.count {
@@ -221,7 +221,7 @@ import Testing
       close(descriptor)
     }
     // Opening the pipe for reading and writing keeps it alive until the writer opens it.
-    let keeper = Foundation.open(path, O_RDWR)
+    let keeper = Foundation.open(path, O_RDWR | O_CLOEXEC)
     writer.start()
     let source = try CSVSource(path: Array(path.utf8), options: Options(["header": "false"]))
     #expect(try source.rows(RowRequest(first: 0, count: 1, columns: [0])).row(0) == ["0123456789"])

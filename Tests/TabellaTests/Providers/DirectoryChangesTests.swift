@@ -190,7 +190,7 @@ private typealias IndexPath = Tabella.IndexPath
     func row(_ number: Int) -> IndexPath { IndexPath(section: 0, row: number) }
     try expect([.reconfigure(row(1))]) { chmod(folder.path + "/b", 0o600) }
     try expect([.reconfigure(row(0))]) {
-      let file = open(folder.path + "/a", O_WRONLY | O_APPEND)
+      let file = open(folder.path + "/a", O_WRONLY | O_CLOEXEC | O_APPEND)
       #expect(write(file, "23", 2) == 2)
       close(file)
     }
@@ -338,7 +338,7 @@ private typealias IndexPath = Tabella.IndexPath
     let path = "/proc/sys/fs/inotify/\(name)"
     let old = try String(contentsOfFile: path, encoding: .utf8)
     func set(_ value: String) {
-      let file = open(path, O_WRONLY)
+      let file = open(path, O_WRONLY | O_CLOEXEC)
       _ = write(file, value, value.utf8.count)
       close(file)
     }

@@ -403,7 +403,9 @@ import Testing
     let (folders, files) = (takesAllRoads ? 300 : 75, 100)
     for folder in 0..<folders {
       tree.make(Array("f\(folder)/".utf8))
-      for file in 0..<files { close(open(tree.path("f\(folder)/\(file)"), O_CREAT, 0o644)) }
+      for file in 0..<files {
+        close(open(tree.path("f\(folder)/\(file)"), O_CREAT | O_CLOEXEC, 0o644))
+      }
     }
     let source = try tree.open { $0.isRecursive = true }
     let count = folders * (files + 1)

@@ -53,7 +53,7 @@ import Testing
     // Long enough that every file system has a new time stamp.
     usleep(10_000)
     func write(_ path: String, _ flags: Int32) {
-      let file = Glibc.open(path, O_WRONLY | O_NONBLOCK | flags, 0o644)
+      let file = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | flags, 0o644)
       guard file >= 0 else { return }
       #expect(Glibc.write(file, Event.mark, Event.mark.utf8.count) == Event.mark.utf8.count)
       close(file)
@@ -72,7 +72,7 @@ import Testing
     case .makeLink: #expect(unlink(path) == 0 && symlink(Event.mark, path) == 0)
     case .makeFolder: #expect(unlink(path) == 0 && mkdir(path, 0o755) == 0)
     case .delete: #expect(unlink(path) == 0)
-    case .hold: return open(path, O_WRONLY | O_NONBLOCK)
+    case .hold: return open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
     }
     return nil
   }
@@ -167,7 +167,7 @@ import Testing
       Array("file".utf8), in: folders[0].descriptor, Removal.Expected(before, .content))
     let path = tree.path("file")
     let writer = Thread {
-      let file = open(path, O_WRONLY | O_APPEND)
+      let file = open(path, O_WRONLY | O_CLOEXEC | O_APPEND)
       _ = write(file, Event.mark, Event.mark.utf8.count)
       close(file)
     }
@@ -201,7 +201,7 @@ import Testing
       close(other)
       #expect(try !hasWriter())
     }
-    let other = open(path, O_RDWR)
+    let other = open(path, O_RDWR | O_CLOEXEC)
     let memory = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, other, 0)
     close(other)
     #expect(try hasWriter())
@@ -231,7 +231,7 @@ import Testing
         var status = stat()
         // The last file is removed first.
         while lstat(last, &status) == 0 {}
-        let file = open(first, O_WRONLY | O_APPEND)
+        let file = open(first, O_WRONLY | O_CLOEXEC | O_APPEND)
         wrote = file >= 0 && write(file, Event.mark, Event.mark.utf8.count) > 0
         close(file)
       }
@@ -260,7 +260,7 @@ import Testing
     let receipt = try #require(
       source.commit(EditBatch(new.map { .insert(at: at, cells: [0: .text(Array($0.utf8))]) }))
         .receipt)
-    let held = ["b", "c"].map { open(tree.path($0), O_WRONLY) }
+    let held = ["b", "c"].map { open(tree.path($0), O_WRONLY | O_CLOEXEC) }
     #expect(try source.undo(receipt, isDryRun: true).outcomes[0].code == nil)
     let part = try source.undo(receipt, isDryRun: false)
     #expect(part.outcomes[0].code == .conflict)
@@ -440,7 +440,7 @@ import Testing
   @Test func filesThatAreWrittenToAreNotCopied() throws {
     tree.make("file")
     let folders = try folder()
-    let held = open(tree.path("file"), O_WRONLY)
+    let held = open(tree.path("file"), O_WRONLY | O_CLOEXEC)
     defer { close(held) }
     let across = CopyAcross(place("file"), folders, CancelFlag())
     let identity = Identity(try #require(try folders.status(place("file"))))

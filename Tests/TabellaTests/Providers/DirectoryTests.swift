@@ -25,7 +25,7 @@ import Testing
   private func make(_ name: [UInt8], isFolder: Bool = false) {
     let result = Self.withPath(Array(folder.path.utf8) + [47] + name) { path in
       if isFolder { return mkdir(path, 0o755) }
-      let descriptor = Glibc.open(path, O_CREAT | O_WRONLY, 0o644)
+      let descriptor = Glibc.open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)
       if descriptor >= 0 { close(descriptor) }
       return descriptor >= 0 ? 0 : -1
     }

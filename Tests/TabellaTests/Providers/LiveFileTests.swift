@@ -290,7 +290,7 @@ import Testing
     let file = try file("log", "1\n2\n")
     let followed = try text(file)
     try followed.pull()
-    let old = open(file.path, O_WRONLY | O_APPEND)
+    let old = open(file.path, O_WRONLY | O_CLOEXEC | O_APPEND)
     file.moveAway()
     try followed.pull()
     #expect(followed.changes == [])
@@ -494,7 +494,7 @@ import Testing
     let path = file.path
     let written = Shared()
     let writer = Thread {
-      var log = Glibc.open(path, O_WRONLY | O_APPEND)
+      var log = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_APPEND)
       var number = 0
       for rotation in 0...10 {
         for _ in 0..<300 {
@@ -514,7 +514,7 @@ import Testing
           Glibc.write(log, "\(number)\n", "\(number)\n".utf8.count)
           if rotation % 4 == 0 { usleep(3000) }
           close(log)
-          log = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT, 0o644)
+          log = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_APPEND | O_CREAT, 0o644)
         } else {
           // Nobody can read lines that are truncated at once.
           while pulled.value < number { usleep(500) }

@@ -261,7 +261,7 @@ import Testing
     for number in 1000..<2040 { try folder.write("many/\(number)", "") }
     let odd = folder.path + "/few/"
     let bytes = odd.utf8.map { CChar(bitPattern: $0) } + [CChar(bitPattern: 0xFF), 0]
-    close(Glibc.open(bytes, O_CREAT | O_WRONLY, 0o644))
+    close(Glibc.open(bytes, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644))
     let source = try open()
     #expect(try preview(source, "empty") == StyledText("no entries", spans: [.init(0..<10, .dim)]))
     #expect(

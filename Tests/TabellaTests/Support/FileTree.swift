@@ -36,7 +36,9 @@ final class EditedTree: Sendable {
       #expect(withPath(path) { mkdir($0, 0o755) } == 0)
       return
     }
-    let descriptor = withPath(path) { Glibc.open($0, O_CREAT | O_EXCL | O_WRONLY, 0o644) }
+    let descriptor = withPath(path) {
+      Glibc.open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o644)
+    }
     #expect(descriptor >= 0)
     #expect(write(descriptor, content, content.utf8.count) == content.utf8.count)
     close(descriptor)

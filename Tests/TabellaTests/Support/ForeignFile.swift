@@ -13,7 +13,7 @@ final class ForeignFile: Sendable {
 
   /// Opens the file with the flags, and writes at an offset.
   private func write(_ bytes: [UInt8], _ flags: Int32, at offset: Int? = nil) {
-    let file = open(path, O_WRONLY | O_CREAT | flags, 0o644)
+    let file = open(path, O_WRONLY | O_CLOEXEC | O_CREAT | flags, 0o644)
     precondition(file >= 0, "cannot open \(path)")
     let written =
       offset.map { pwrite(file, bytes, bytes.count, off_t($0)) }
