@@ -30,7 +30,9 @@ public final class Host {
   public init(
     searchPath: SearchPath = .standard, pins: Pins = .standard, linked: [LinkedProvider] = []
   ) {
-    catalogue = Catalogue(searchPath, linked: linked)
+    catalogue =
+      linked.isEmpty
+      ? KeptCatalogue.catalogue(searchPath) : Catalogue(searchPath, linked: linked)
     installation = searchPath.installation
     self.pins = pins
     self.linked = linked

@@ -59,6 +59,8 @@ struct Declaration {
   private static func uniqueNames(_ names: [String]) -> [String] {
     func folded(_ name: String) -> [UInt8] { name.utf8.map { $0 &- 65 < 26 ? $0 | 0x20 : $0 } }
     var taken = Set(names.map(folded))
+    // As in most tables, all names differ.
+    if taken.count == names.count, !names.contains("") { return names }
     var seen: Set<[UInt8]> = []
     return names.enumerated().map { number, name in
       let name = name.isEmpty ? "column \(number + 1)" : name

@@ -64,8 +64,8 @@ final class DelimitedText: RecordText {
     let text: any ByteSource = uncommented ?? decoded.bytes
 
     // The header is a record. The rows begin after it.
-    let first = RecordReader(
-      text, RecordIndex(text, from: sniffer.start, rules: rules), rules: rules, sizes: .glance)
+    let first = sniffer.reader(
+      of: text, RecordIndex(text, from: sniffer.start, rules: rules), rules)
     let header = try first.page(with: 0)
     var names: [String] = []
     var start = sniffer.start
@@ -126,7 +126,8 @@ final class DelimitedText: RecordText {
     guard let bytes = options.bytes else {
       self.start = start
       let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
-      reader = RecordReader(text, index, rules: rules)
+      // The page of the header is not used from now on.
+      reader = RecordReader(text, index, rules: rules, replacing: first)
       return
     }
     guard hasFileOffsets else {
@@ -139,7 +140,7 @@ final class DelimitedText: RecordText {
     if bytes.lowerBound > start { try text.checkRecordStart(bytes.lowerBound) }
     if bytes.upperBound > start { try text.checkRecordStart(bytes.upperBound) }
     let index = RecordIndex(range, from: self.start, rules: rules, cancel: cancel)
-    reader = RecordReader(range, index, rules: rules)
+    reader = RecordReader(range, index, rules: rules, replacing: first)
   }
 
   /// Whether the offsets of rows are offsets in the file.

@@ -6,13 +6,15 @@ struct Sniffer {
   /// The size of the sample in bytes.
   static let sampleSize = 1 << 20
   /// If the records in so many bytes have the same number of cells, the rest of the sample is not read.
-  private static let evenSize = 1 << 16
+  private static let evenSize = 60_000
 
   /// The text up to the end of the sample. Reading it again for each question costs less than keeping it in memory.
   private let sample: Prefix
   private let options: Options
   /// The offset of the first record.
   private(set) var start: Int
+  /// The last reader. The next one takes its buffers.
+  private var lastReader: RecordReader?
 
   /// Skips the lines that the option `skip` counts. The sample begins after them.
   init(_ source: any ByteSource, from start: Int, _ options: Options) throws(TableError) {
@@ -53,7 +55,7 @@ struct Sniffer {
   ///
   /// Text with tabs is also tried without quotes if quotes make no sense there. If numbers have a decimal comma, a
   /// comma is tried only after all others.
-  func delimiter(_ rules: RecordRules) throws(TableError) -> UInt8 {
+  mutating func delimiter(_ rules: RecordRules) throws(TableError) -> UInt8 {
     let comma = UInt8(ascii: ",")
     let others = [";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
     guard options.hasDecimalComma else {
@@ -63,7 +65,7 @@ struct Sniffer {
     return try delimiter(rules, among: [comma]) ?? options.usualDelimiter
   }
 
-  private func delimiter(
+  private mutating func delimiter(
     _ rules: RecordRules, among candidates: [UInt8]
   ) throws(TableError) -> UInt8? {
     var best = (delimiter: nil as UInt8?, even: 0, cells: 1)
@@ -103,11 +105,11 @@ struct Sniffer {
   }
 
   /// Reads up to `limit` records of the sample. Without a limit, it ends early if the first records are even.
-  func survey(_ rules: RecordRules, limit: Int = .max) throws(TableError) -> Survey {
+  mutating func survey(_ rules: RecordRules, limit: Int = .max) throws(TableError) -> Survey {
     let uncommented = options.uncommented(sample, from: start, rules)
     let text: any ByteSource = uncommented ?? sample
     let index = RecordIndex(text, from: start, rules: rules)
-    let reader = RecordReader(text, index, rules: rules, sizes: .glance)
+    let reader = reader(of: text, index, rules)
     var survey = Survey()
     var number = 0
     while number < limit, let page = try reader.page(with: number) {
@@ -133,6 +135,17 @@ struct Sniffer {
       if isLarge, survey.width == survey.leastWidth, !needsWholeSample(rules) { break }
     }
     return survey
+  }
+
+  /// A reader for a short look at a text. It ends the use of the last one, and takes its buffers.
+  mutating func reader(
+    of text: any ByteSource, _ index: RecordIndex, _ rules: RecordRules
+  ) -> RecordReader {
+    let reader =
+      lastReader.map { RecordReader(text, index, rules: rules, sizes: .glance, replacing: $0) }
+      ?? RecordReader(text, index, rules: rules, sizes: .glance)
+    lastReader = reader
+    return reader
   }
 
   /// Whether later records can tell more than the first ones, although those are even: a tab can stand between false

@@ -5,14 +5,18 @@ import Tabella
 public final class RecordReader {
   /// The sizes of reads and pages. Only tests use smaller ones.
   public struct Sizes: Hashable, Sendable {
+    /// The size of the first read of the first record, in bytes. Many callers want the first rows only, so the reader
+    /// begins with small buffers.
+    public var start = 16 << 10
     /// The size of the first read after a jump, in bytes.
     public var first = 64 << 10
     /// The maximum size of a page in bytes, for sequential reading.
     public var next = 256 << 10
     /// The size of one sequential read from a stored file, in bytes. It can exceed a page.
     public var ahead = 1 << 20
-    /// The initial number of separators per page; at least 512.
+    /// The initial number of separators per page; at least 512. A page of the size ``start`` has ``startRoom``.
     public var room = 1 << 16
+    var startRoom: Int { min(1 << 12, room) }
     /// The approximate number of bytes that are gathered at once.
     public var gathered = 88 << 20
     /// The approximate number of gathered bytes that one call provides.
@@ -26,8 +30,7 @@ public final class RecordReader {
     /// Sizes for a short look at the start of a text.
     public static let glance: Sizes = {
       var sizes = Sizes()
-      (sizes.first, sizes.next, sizes.ahead) = (16 << 10, 64 << 10, 64 << 10)
-      sizes.room = 1 << 14
+      (sizes.first, sizes.next, sizes.ahead) = (16 << 10, 16 << 10, 16 << 10)
       return sizes
     }()
   }
@@ -39,6 +42,7 @@ public final class RecordReader {
   let source: any ByteSource
   let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
+  private var hasBuffers = true
   /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
   private var start = 0
   private var filled = 0
@@ -63,11 +67,30 @@ public final class RecordReader {
     self.index = index
     self.rules = rules
     self.sizes = sizes
-    text = .allocate(byteCount: sizes.first + RecordPage.slack, alignment: 64)
-    separatorOffsets = SeparatorOffsets(room: sizes.room)
+    let start = min(sizes.start, sizes.first)
+    text = .allocate(byteCount: start + RecordPage.slack, alignment: 64)
+    separatorOffsets = SeparatorOffsets(room: sizes.startRoom)
+  }
+
+  /// Creates a reader that takes over the buffers of `other`, which must not be used again. If both read the same object,
+  /// it also takes over the bytes.
+  public init(
+    _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes = Sizes(),
+    replacing other: RecordReader
+  ) {
+    self.source = source
+    self.index = index
+    self.rules = rules
+    self.sizes = sizes
+    (text, separatorOffsets) = (other.text, other.separatorOffsets)
+    if source === other.source {
+      (start, filled, textEnd) = (other.start, other.filled, other.textEnd)
+    }
+    other.hasBuffers = false
   }
 
   deinit {
+    guard hasBuffers else { return }
     text.deallocate()
     separatorOffsets.deallocate()
   }
@@ -97,7 +120,8 @@ public final class RecordReader {
     }
     // Read the first unknown record directly. The index need not search for it.
     if number == index.known, !index.isComplete {
-      return try load(number, at: index.frontier, sizes.first, waits: waits)
+      let size = number == 0 ? min(sizes.start, sizes.first) : sizes.first
+      return try load(number, at: index.frontier, size, waits: waits)
     }
     if number >= index.known { try index.know(past: number) }
     guard number < index.known else { return nil }
@@ -152,6 +176,7 @@ public final class RecordReader {
     _ number: Int, at offset: Int, _ size: Int, ahead: Int = 0, waits: Bool = true
   ) throws(TableError) -> RecordPage? {
     page = nil
+    if size > sizes.start { separatorOffsets.grow(to: sizes.room) }
     var wanted = max(size, 2)
     var need = Need(waits: waits)
     while true {
@@ -186,7 +211,7 @@ public final class RecordReader {
         return made
       }
       if found.scanned < usable {
-        separatorOffsets.grow()
+        separatorOffsets.grow(to: 2 * separatorOffsets.room)
       } else {
         guard count < Int(Int32.max) else { throw rules.tooLarge(number, at: offset) }
         if count == wanted { wanted = min(2 * wanted, Int(Int32.max)) }
@@ -421,10 +446,11 @@ struct SeparatorOffsets {
   var separators: UnsafeMutablePointer<UInt32> { offsets + 1 }
   var ends: UnsafeMutablePointer<UInt32> { counts + 1 }
 
-  mutating func grow() {
-    let larger = SeparatorOffsets(room: room * 2)
+  /// Makes room for at least this many separators. Forgets those that it has.
+  mutating func grow(to room: Int) {
+    guard room > self.room else { return }
     deallocate()
-    self = larger
+    self = SeparatorOffsets(room: room)
   }
 
   func deallocate() {

@@ -156,8 +156,8 @@ class _Offsets(Sequence[int]):
     def __init__(self, table: Table) -> None:
         self._source = table._open_source()
         self._known: dict[int, int] = {}
-        is_there = self._source.row_count(0, 1)[0] and self._source.element("offset", 0, 0) is not None
-        self._count = len(table) if is_there else 0
+        has_rows = self._source.section_count()[0] == 1 and self._source.row_count(0, 1)[0] > 0
+        self._count = len(table) if has_rows and self._source.element("offset", 0, 0) is not None else 0
 
     def __len__(self) -> int:
         return self._count

@@ -9,7 +9,7 @@ import Testing
   static let documents = [
     "saving.md", "faults.md", "zoo.md", "trust.md", "security.md", "embedding.md",
     "embedding-shipping.md", "embedding-sources.md", "embedding-c.md", "python.md",
-    "python-arrow.md",
+    "python-arrow.md", "sqlite.md", "spark.md",
   ]
   static let withoutClaims = "Headings without claims"
 
@@ -33,6 +33,7 @@ import Testing
     ("`Examples/run`", "`Examples/walk`", "there is no Examples/walk"),
     ("test_errors.Codes.test_a_class", "test_errors.Rows.test_a_class", "there is no python:"),
     ("python:test_errors.", "python:test_arrow.", "there is no python:test_arrow."),
+    ("sqlite:test_guide.", "sqlite:test_nothing.", "there is no sqlite:test_nothing."),
     ("`faults:kill`", "`hope:kill`", "hope:kill is of no known kind"),
     ("`faults:kill`", "faults:kill", "no tests"),
     ("### Backups\n", "### Back-ups\n", "saving.md has no heading Back-ups"),
@@ -136,7 +137,7 @@ import Testing
 private struct TestNames: Sendable {
   /// `Suite/function`, as `swift test --filter` takes it.
   let functions: Set<String>
-  /// The names after `zoo:`, `faults:`, `fuzz:` and `python:`.
+  /// The names after `zoo:`, `faults:`, `fuzz:` and so on.
   let ofHarnesses: [String: Set<String>]
 
   static let all = Result { try TestNames() }
@@ -150,16 +151,18 @@ private struct TestNames: Sendable {
     ofHarnesses = [
       "zoo": Set(zoo.flatMap { $0.prefix(2) } + ["damage", "planted"]),
       "faults": Set(faults.map { $0[1] }), "fuzz": Set(plan),
-      "python": try TestNames.pythonTests(),
+      "python": try TestNames.pythonTests(in: "Python"),
+      "sqlite": try TestNames.pythonTests(in: "SQLite"),
+      "spark": try TestNames.pythonTests(in: "Spark"),
     ]
   }
 
   nonisolated(unsafe) private static let pythonForm = /(?m)^(?:class (\w+)|    def (test_\w+))/
 
-  /// `FILE.CLASS.TEST` of `Tests/Python`, as `Tests/Python/run` takes it.
-  private static func pythonTests() throws -> Set<String> {
+  /// `FILE.CLASS.TEST` of a folder in `Tests`, as its `run` takes it.
+  private static func pythonTests(in folder: String) throws -> Set<String> {
     var names: Set<String> = []
-    let folder = "\(packageFolder)/Tests/Python"
+    let folder = "\(packageFolder)/Tests/\(folder)"
     for file in try FileManager.default.contentsOfDirectory(atPath: folder)
     where file.hasSuffix(".py") {
       var suite: Substring = ""

@@ -29,6 +29,28 @@ import Testing
     #expect(self.path(["TABELLA_PROVIDER_PATH": ""]).refused.isEmpty)
   }
 
+  /// The catalogue of an earlier host is used only while no folder has changed.
+  @Test func laterHostsSeeChangedFolders() throws {
+    let searchPath = path(["XDG_DATA_HOME": folder.path])
+    func refused() -> [String] {
+      Host(searchPath: searchPath).catalogue.refusals.map(\.path)
+    }
+    #expect(refused() == [])
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/tabella/providers", withIntermediateDirectories: true)
+    try folder.write("tabella/providers/a.tabella.json", "{}")
+    #expect(refused() == ["\(folder.path)/tabella/providers/a.tabella.json"])
+    for _ in 0..<2 {
+      #expect(unlink("\(folder.path)/tabella/providers/a.tabella.json") == 0)
+      // Now a folder without manifests is old enough to be known by its times.
+      usleep(2_100_000)
+      #expect(refused() == [] && refused() == [])
+      try folder.write("tabella/providers/a.tabella.json", "{}")
+      #expect(refused().count == 1)
+    }
+    #expect(Host(searchPath: path([:])).catalogue.refusals.isEmpty)
+  }
+
   /// Entries that depend on the current directory are refused and reported.
   @Test func relativeAndEmptyEntriesAreRefused() {
     let path = path([

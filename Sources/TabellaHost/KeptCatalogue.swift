@@ -1,0 +1,38 @@
+import Glibc
+import Synchronization
+import TabellaFiles
+import TabellaSystem
+
+/// The last catalogue of this process that contains only shipped providers. A program can make a host for each of its
+/// connections, and then reads the folders only once.
+///
+/// A catalogue with other providers is not kept, because it also depends on the contents of their manifests.
+struct KeptCatalogue {
+  private let searchPath: SearchPath
+  private let catalogue: Catalogue
+  /// The folders of the search path; nil for one that does not exist.
+  private let folders: [Fingerprint?]
+
+  private static let last = Mutex<KeptCatalogue?>(nil)
+  /// The coarsest times of usual file systems, in seconds. A younger folder can change without a change of its times.
+  private static let coarsest = 2.0
+
+  /// The catalogue of a search path.
+  static func catalogue(_ searchPath: SearchPath) -> Catalogue {
+    let folders = searchPath.directories.map { stat(at: $0).map { Fingerprint($0) } }
+    let known = last.withLock { $0 }
+    if let known, known.searchPath == searchPath, known.folders == folders {
+      return known.catalogue
+    }
+    let now = timespec(on: CLOCK_REALTIME).seconds
+    let catalogue = Catalogue(searchPath)
+    let isSettled = searchPath.directories.allSatisfy { path in
+      stat(at: path).map { now - $0.st_ctim.seconds > coarsest } ?? true
+    }
+    if isSettled, catalogue.refusals.isEmpty, catalogue.entries.allSatisfy(\.isShipped) {
+      let kept = KeptCatalogue(searchPath: searchPath, catalogue: catalogue, folders: folders)
+      last.withLock { $0 = kept }
+    }
+    return catalogue
+  }
+}
