@@ -49,6 +49,7 @@ struct Ledgers {
   func environment(_ more: [String: String] = [:]) -> [String: String] {
     [
       "TABELLA_PROVIDER_PATH": folder.path, "XDG_STATE_HOME": folder.path + "/state",
+      "XDG_DATA_HOME": folder.path + "/data",
       "LC_ALL": "C.UTF-8", "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no",
     ].merging(more) { $1 }
   }
