@@ -159,15 +159,21 @@ class Errors(support.Case):
 
     def test_a_forked_child(self):
         path = self.file("a\n1\n")
-        self.assertEqual(self.rows(f"SELECT c1 FROM tabella('{path}')"), [("1",)])
-        pid = os.fork()
-        if pid == 0:
-            try:
-                support.connect().execute(f"SELECT c1 FROM tabella('{path}')").fetchall()
-                os._exit(1)
-            except Exception as error:
-                os._exit(0 if "forked" in str(error) else 2)
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        self.declare("t", path)
+        self.assertEqual(self.rows("SELECT a FROM t"), [("1",)])
+        for fetch in (
+            lambda: support.connect().execute(f"SELECT c1 FROM tabella('{path}')").fetchall(),
+            # The connection and the table of the parent.
+            lambda: self.rows("SELECT a FROM t"),
+        ):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    fetch()
+                    os._exit(1)
+                except BaseException as error:
+                    os._exit(0 if "forked" in str(error) else 2)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         # A child may be the first to use it.
         code = (
             "import os, sys; sys.path.insert(0, sys.argv[1]); import support\n"

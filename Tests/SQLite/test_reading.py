@@ -157,6 +157,24 @@ class Reading(support.Case):
         # An empty cell of text is empty text, and not NULL.
         self.assertEqual(self.rows("SELECT gap IS NULL, gap = '' FROM t"), [(0, 0), (0, 1), (0, 0)])
 
+    def test_lists_of_numbers_beyond_doubles(self):
+        """A list is passed on as a range, and two of these integers are the same double."""
+        numbers = [2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2]
+        self.declare("t", self.file("n\n" + "".join(f"{n}\n" for n in numbers)), "types=infer")
+        for few in ([2**53, 2**53 + 1], [2**53 + 1, 2**53 + 2], [2**53 - 1, 2**53 + 1]):
+            text = ", ".join(map(str, few))
+            self.assertEqual(self.rows(f"SELECT n FROM t WHERE n IN ({text})"), [(n,) for n in few])
+
+    def test_a_real_that_is_no_number(self):
+        """SQLite has NULL for it, so a search for NULL must find it."""
+        house = support.house(self.folder, "typed", "Tests/TabellaTests/Host/Libraries/typed.c")
+        self.set_variable("TABELLA_PROVIDER_PATH", str(house))
+        path = self.file("a\t1\tnan\ttrue\t\nb\t2\t\ttrue\t\nc\t3\t1.5\ttrue\t\n", "data.typed")
+        self.declare("t", f"typed:{path}")
+        self.assertEqual(self.rows("SELECT name, height FROM t"), [("a", None), ("b", None), ("c", 1.5)])
+        self.assertEqual(self.rows("SELECT name FROM t WHERE height IS NULL"), [("a",), ("b",)])
+        self.assertEqual(self.rows("SELECT name FROM t WHERE height IS NOT NULL"), [("c",)])
+
     def test_two_tables_and_an_attached_database(self):
         left = self.file("k,v\n1,a\n2,b\n3,c\n", "left.csv")
         right = self.file("k,w\n2,x\n3,y\n3,z\n4,q\n", "right.csv")
@@ -256,6 +274,14 @@ class Reading(support.Case):
         path.unlink()
         path.symlink_to(other)
         self.assertEqual(self.rows("SELECT * FROM t"), [("7", "8")])
+
+    def test_changes_within_one_tick_of_the_clock(self):
+        """Two changes can give a file the same size and times."""
+        path = self.file("a\n0\n")
+        self.declare("t", path)
+        for number in range(100):
+            self.file(f"a\n{number % 10}\n")
+            self.assertEqual(self.rows("SELECT a FROM t"), [(str(number % 10),)])
 
     def test_a_type_that_changes(self):
         path = self.file("k,w\n1,1\n2,2\n")
