@@ -132,6 +132,8 @@ def _ranges(piece: Piece, parts: int, options: Options, matching: Matching | Non
 
 
 def _divided(piece: Piece, parts: int, options: Options, table: Table, view: Table) -> list[Piece]:
+    # In this order, one reading finds the rows that match and all rows.
+    matches = None if view is table else _Offsets(view)
     rows = _Offsets(table)
     if not rows:
         return [piece]
@@ -139,7 +141,7 @@ def _divided(piece: Piece, parts: int, options: Options, table: Table, view: Tab
     def offset(row: int) -> int:
         return rows[row] if 0 < row < len(rows) else piece.weight * min(row, 1)
 
-    kept = [range(len(rows))] if view is table else _kept(_Offsets(view), rows, piece.weight)
+    kept = [range(len(rows))] if matches is None else _kept(matches, rows, piece.weight)
     sizes = [offset(part.stop) - offset(part.start) for part in kept]
     size = options.bytes_per_task if options.tasks is None else max(1, -(-sum(sizes) // parts))
     ranges: list[tuple[int, int]] = []
