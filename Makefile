@@ -82,13 +82,14 @@ examples: build   ## builds and runs the examples and compares their output
 
 VENV = .build/bench-venv
 PYTHON_VENV = .build/python-venv
+COMPARE_SQLITE = $(PYTHON_VENV)/bin/python Tests/SQLite/bench --rows $(SIZE) $(if $(WRITE),--write)
 COMPARE_PYTHON = $(PYTHON_VENV)/bin/python Tests/Python/bench --rows $(SIZE) $(if $(WRITE),--write)
 
 # WRITE=1 writes docs/benchmarks.md and docs/benchmark-figures.md, and docs/python-benchmarks.md if there are Python packages.
-bench: build      ## times tabella, its floors, its peers and Python packages on SIZE rows: all cases or CASE
+bench: build      ## times tabella, floors, peers, Python packages and SQLite on SIZE rows: all cases or CASE
 	.build/release/tabella-bench --size $(SIZE) $(if $(CASE),--case $(CASE)) \
 	  $(if $(WRITE),--write) $(if $(wildcard $(VENV)/bin/python),--python $(VENV)/bin/python)
-	$(if $(CASE),,$(if $(wildcard $(PYTHON_VENV)/bin/python),$(COMPARE_PYTHON)))
+	$(if $(CASE),,$(if $(wildcard $(PYTHON_VENV)/bin/python),$(COMPARE_PYTHON) && $(COMPARE_SQLITE)))
 
 bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the packages of the rest
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
@@ -118,7 +119,7 @@ bench-python: build  ## times Python packages with tabella, and with their own r
 # WRITE=1 writes docs/sqlite-benchmarks.md.
 bench-sqlite: build  ## times the extension for SQLite, and SQLite's own table for CSV files, on SIZE rows
 	$(PYTHON_VENV)/bin/python -c 'import apsw' 2> /dev/null || Tests/Python/matrix
-	$(PYTHON_VENV)/bin/python Tests/SQLite/bench --rows $(SIZE) $(if $(WRITE),--write)
+	$(COMPARE_SQLITE)
 
 # WRITE=1 writes the figures of docs/engines.md.
 bench-engines: build  ## times the start and the speed of the engines of docs/engines.md on SIZE rows
