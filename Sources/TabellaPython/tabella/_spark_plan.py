@@ -9,6 +9,7 @@ import stat
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Iterable, Sequence
 
+from ._source import Source
 from ._spark_options import Options
 from .errors import Conflict, Error, NotFound
 from .host import default_host
@@ -133,8 +134,8 @@ def _ranges(piece: Piece, parts: int, options: Options, matching: Matching | Non
 
 def _divided(piece: Piece, parts: int, options: Options, table: Table, view: Table) -> list[Piece]:
     # In this order, one reading finds the rows that match and all rows.
-    matches = None if view is table else _Offsets(view)
-    rows = _Offsets(table)
+    matches = None if view is table else _Offsets.of(view)
+    rows = _Offsets.of(table)
     if not rows:
         return [piece]
 
@@ -153,13 +154,21 @@ def _divided(piece: Piece, parts: int, options: Options, table: Table, view: Tab
 
 
 class _Offsets(Sequence[int]):
-    """The offsets of a table's rows in their file, which are looked up as needed; empty if the provider has none."""
+    """The offsets of a table's rows in their file, which are looked up as needed."""
 
-    def __init__(self, table: Table) -> None:
-        self._source = table._open_source()
+    def __init__(self, source: Source, count: int) -> None:
+        self._source, self._count = source, count
         self._known: dict[int, int] = {}
-        has_rows = self._source.section_count()[0] == 1 and self._source.row_count(0, 1)[0] > 0
-        self._count = len(table) if has_rows and self._source.element("offset", 0, 0) is not None else 0
+
+    @classmethod
+    def of(cls, table: Table) -> _Offsets | None:
+        """None if the rows have no offsets, or are in sections."""
+        source = table._open_source()
+        if source.section_count()[0] != 1:
+            return None
+        if source.row_count(0, 1)[0] > 0 and source.element("offset", 0, 0) is None:
+            return None
+        return cls(source, len(table))
 
     def __len__(self) -> int:
         return self._count
