@@ -14,7 +14,7 @@ from collections import namedtuple
 from datetime import datetime, timezone
 
 import support
-from tabella import InvalidArgument, NotFound
+from tabella import InvalidArgument, NotFound, _spark_plan
 from tabella._filter_texts import pattern_of
 from tabella._fleet import ask, command_words, groups_of, hosts_of, pushed_words
 from tabella._spark_filters import filters_of, values_of
@@ -124,6 +124,40 @@ class Tasks(support.Case):
             pieces = pieces_of([str(large)], options)
             self.assertEqual(len(packed(pieces, options)), count)
             self.assertEqual(sum(piece.weight for piece in pieces), large.stat().st_size)
+
+    def test_parts_without_a_matching_row_are_left_out(self):
+        """All matching rows remain, and no range contains a long part without one."""
+        self.addCleanup(setattr, _spark_plan, "_GAP", _spark_plan._GAP)
+        chance = random.Random(5)
+        for turn in range(60):
+            _spark_plan._GAP = gap = chance.choice([1, 10, 60, 300])
+            rows = [(number, chance.choice("abc"), "x" * chance.randint(0, 20) + chance.choice(["", "\n", '""'])) for number in range(120)]
+            if turn % 3 == 0:
+                rows.sort(key=lambda row: row[1])
+            text = "n,key,text\n" + "".join(f'{number},{key},"{text}"\n' for number, key, text in rows)
+            path = self.file(text, f"rows{turn}.csv")
+            low, high = sorted(chance.choices(range(-5, 125), k=2))
+            condition = chance.choice(["key = a", "key = d", f"n >= {low}", "text ~ xx"])
+            filters = [condition, f"n <= {high}"][: chance.randint(1, 2)]
+            options = options_of({"path": str(path), "tasks": str(chance.choice([2, 3, 8])), "types": "infer"})
+
+            def matching(piece):
+                table = opened(piece.location, options)
+                return table, table.filter(*filters)
+
+            pieces = pieces_of([str(path)], options, matching)
+            with opened(str(path), options) as table:
+                wanted = [list(row) for row in table.filter(*filters)]
+            found, covered = [], 0
+            for piece in pieces:
+                with opened(str(path), options, bytes="%d-%d" % piece.bytes) as table:
+                    mine = [list(row) for row in table.filter(*filters)]
+                found += mine
+                covered += piece.bytes[1] - piece.bytes[0]
+            self.assertEqual(found, wanted, (turn, filters))
+            longest = max(len(line) for line in text.splitlines()) + 3
+            self.assertLessEqual(covered, (len(wanted) + 1) * (gap + longest), (turn, filters, pieces))
+            self.assertTrue(all(one.bytes[1] <= other.bytes[0] for one, other in zip(pieces, pieces[1:])))
 
     def test_a_file_without_offsets_stays_whole(self):
         commented = self.file("a\n#\n1\n2\n3\n", "commented.csv")
