@@ -14,21 +14,17 @@ struct KeptCatalogue {
   private let folders: [Fingerprint?]
 
   private static let last = Mutex<KeptCatalogue?>(nil)
-  /// The coarsest times of usual file systems, in seconds. A younger folder can change without a change of its times.
-  private static let coarsest = 2.0
 
   /// The catalogue of a search path.
   static func catalogue(_ searchPath: SearchPath) -> Catalogue {
-    let folders = searchPath.directories.map { stat(at: $0).map { Fingerprint($0) } }
+    let statuses = searchPath.directories.map { stat(at: $0) }
+    let folders = statuses.map { $0.map { Fingerprint($0) } }
     let known = last.withLock { $0 }
     if let known, known.searchPath == searchPath, known.folders == folders {
       return known.catalogue
     }
-    let now = timespec(on: CLOCK_REALTIME).seconds
+    let isSettled = statuses.allSatisfy { $0?.isSettled ?? true }
     let catalogue = Catalogue(searchPath)
-    let isSettled = searchPath.directories.allSatisfy { path in
-      stat(at: path).map { now - $0.st_ctim.seconds > coarsest } ?? true
-    }
     if isSettled, catalogue.refusals.isEmpty, catalogue.entries.allSatisfy(\.isShipped) {
       let kept = KeptCatalogue(searchPath: searchPath, catalogue: catalogue, folders: folders)
       last.withLock { $0 = kept }

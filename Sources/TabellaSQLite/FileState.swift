@@ -5,9 +5,6 @@ import TabellaSystem
 
 /// The state of a regular file, for the question whether its bytes are still the same.
 struct FileState {
-  /// The coarsest times of usual file systems, in seconds.
-  private static let coarsest = 2.0
-
   private let status: stat
   /// Whether a later change gets another time.
   private let isSettled: Bool
@@ -17,8 +14,7 @@ struct FileState {
     let paths = [location.bytes, location.schemeAndRest?.rest].compactMap { $0 }
     guard let status = paths.lazy.compactMap(FileState.file).first else { return nil }
     self.status = status
-    let age = timespec(on: CLOCK_REALTIME).seconds - status.st_ctim.seconds
-    isSettled = age > FileState.coarsest
+    isSettled = status.isSettled
   }
 
   private static func file(_ path: [UInt8]) -> stat? {

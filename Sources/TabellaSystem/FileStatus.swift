@@ -33,4 +33,7 @@ extension stat {
   package func isSameFile(as other: stat) -> Bool {
     st_dev == other.st_dev && st_ino == other.st_ino
   }
+
+  /// Whether every later change gets another time. The times of usual file systems are as coarse as two seconds.
+  package var isSettled: Bool { timespec(on: CLOCK_REALTIME).seconds - st_ctim.seconds > 2 }
 }

@@ -51,7 +51,7 @@ class TabellaDataSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader. Spark refuses a reader with `pushFilters` if pushing is switched off.
 
-        Spark 4 keeps a reader that got filters, and uses it for all later queries of the same data frame that push none,
+        Spark 4.3 keeps a reader that got filters, and uses it for all later queries of the same data frame that push none,
         and for all scans of one query. Then rows are missing. So the option `pushFilters` is false by default.
         """
         options = options_of(self.options)
