@@ -22,12 +22,15 @@ let sdkTargets: [Target] = [
   .target(name: "CTabella"),
   .target(name: "CTabellaScan"),
   .target(name: "CTabellaSystem"),
-  .target(name: "Tabella"),
-  .target(name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"]),
+  .target(name: "TabellaThreads", dependencies: ["CTabellaSystem"]),
+  .target(name: "Tabella", dependencies: ["TabellaThreads"]),
+  .target(name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella", "TabellaThreads"]),
   .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"]),
   .target(
     name: "TabellaFiles",
-    dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"]),
+    dependencies: [
+      "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem", "TabellaThreads",
+    ]),
   .target(
     name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge", "TabellaFiles"]),
   .target(
@@ -111,7 +114,8 @@ struct Plugin {
     .target(
       name: "Tabella\(name)",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaSystem", "TabellaFiles",
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaFiles", "TabellaSDK", "TabellaSystem",
+        "TabellaThreads",
       ],
       path: "Plugins/\(name)/Sources", swiftSettings: settings)
   }
@@ -230,7 +234,9 @@ let package = Package(
       swiftSettings: lean),
     .target(
       name: "TabellaConformance",
-      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem"],
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem", "TabellaThreads",
+      ],
       swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
@@ -250,7 +256,7 @@ let package = Package(
       name: "TabellaHost",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaLoading", "TabellaRemote", "TabellaSystem", "ShippedManifests",
+        "TabellaLoading", "TabellaRemote", "TabellaSystem", "TabellaThreads", "ShippedManifests",
       ],
       swiftSettings: lean),
     .target(
@@ -279,7 +285,8 @@ let package = Package(
     // For programs that embed the host
     .target(
       name: "TabellaAsync",
-      dependencies: ["Tabella", "TabellaHost", "TabellaSystem"], swiftSettings: strict),
+      dependencies: ["Tabella", "TabellaHost", "TabellaSystem", "TabellaThreads"],
+      swiftSettings: strict),
     .target(
       name: "TabellaProviders",
       dependencies: ["TabellaHost", "TabellaSDK"]
@@ -292,13 +299,15 @@ let package = Package(
         "CTabellaScan", "ProviderTemplates", "CTabellaSystem", "Tabella", "TabellaBridge",
         "TabellaChecking",
         "TabellaConfinement",
-        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaTerminal",
+        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaThreads",
+        "TabellaTerminal",
       ],
       swiftSettings: lean),
     .target(
       name: "TabellaEmbedding",
       dependencies: [
         "CTabella", "CTabellaEmbed", "Tabella", "TabellaBridge", "TabellaHost", "TabellaSystem",
+        "TabellaThreads",
       ],
       exclude: ["embed.map"], swiftSettings: lean,
       linkerSettings: linking(
@@ -312,7 +321,7 @@ let package = Package(
       name: "TabellaWorker",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaConformance",
-        "TabellaFiles", "TabellaLoading", "TabellaRemote", "TabellaSystem",
+        "TabellaFiles", "TabellaLoading", "TabellaRemote", "TabellaSystem", "TabellaThreads",
       ],
       swiftSettings: lean),
     // Tests
@@ -334,6 +343,7 @@ let package = Package(
       name: "tabella-rows",
       dependencies: [
         "CTabellaSystem", "TabellaAsync", "TabellaHost", "TabellaProviders", "TabellaSystem",
+        "TabellaThreads",
       ],
       path: "Tests/Python/Rows", swiftSettings: strict),
   ] + testTargets + plugins.flatMap { [$0.logic, $0.entry] } + fuzzing,

@@ -1,10 +1,12 @@
+import TabellaThreads
+
 /// Sorts rows by keys, in place.
 ///
 /// `keys[i]` is the key of `rows[i]`. Both arrays are sorted; rows with equal keys are in ascending order. The
 /// algorithm starts with the highest digit and uses only the bits in which keys differ ("American flag sort",
 /// McIlroy, Bostic and McIlroy, 1993). If `isCancelled` returns true, both arrays are left in some order.
 /// - Complexity: O(rows) for each digit of 11 bits that distinguishes keys, with at most three digits if keys are
-///   evenly distributed. The additional memory is negligible.
+///   evenly distributed. The additional memory is negligible. Several threads share many rows.
 public func radixSort(
   _ keys: inout [UInt64], _ rows: inout [UInt32], isCancelled: () -> Bool = { false }
 ) {
@@ -17,13 +19,15 @@ public func radixSort(
   }
 }
 
-/// Sorts a range of rows and their keys. See ``radixSort(_:_:isCancelled:)``.
+/// Sorts a range of rows and their keys. See ``radixSort(_:_:isCancelled:)``. `isShared` says that several threads already
+/// share the rows.
 func radixSort(
   _ keys: UnsafeMutablePointer<UInt64>, _ rows: UnsafeMutablePointer<UInt32>, _ range: Range<Int>,
-  isCancelled: () -> Bool
+  isShared: Bool = false, isCancelled: () -> Bool
 ) {
   withoutActuallyEscaping(isCancelled) { isCancelled in
-    FlagSort(keys: keys, rows: rows, isCancelled: isCancelled).sort(range, by: .key)
+    FlagSort(keys: keys, rows: rows, isCancelled: isCancelled, isShared: isShared)
+      .sort(range, by: .key)
   }
 }
 
@@ -69,8 +73,12 @@ private struct FlagSort {
 
   let keys: UnsafeMutablePointer<UInt64>
   let rows: UnsafeMutablePointer<UInt32>
-  let isCancelled: () -> Bool
+  var isCancelled: () -> Bool
+  /// Whether several threads already share the rows.
+  var isShared = false
 
+  /// The number of rows that are worth a thread.
+  private static let share = 1 << 15
   /// The maximum length of a range that is sorted by insertion.
   private static let shortRange = 32
 
@@ -122,10 +130,31 @@ private struct FlagSort {
           }
         }
       }
-      var start = range.lowerBound
+      sortPartitions(range.lowerBound, ends, by: word)
+    }
+  }
+
+  /// Sorts partitions that follow each other. Several threads share many rows.
+  private func sortPartitions(
+    _ start: Int, _ ends: UnsafeMutableBufferPointer<Int>, by word: Word
+  ) {
+    let count = (ends.last ?? start) - start
+    let threads = isShared ? 1 : min(Cores.count, count / FlagSort.share)
+    guard threads > 1 else {
+      var start = start
       for end in ends where end > start {
         sort(start..<end, by: word)
         start = end
+      }
+      return
+    }
+    nonisolated(unsafe) let ends = UnsafeBufferPointer(ends)
+    shareWork(among: threads, isCancelled: isCancelled) { next, isCancelled in
+      var part = self
+      (part.isShared, part.isCancelled) = (true, isCancelled)
+      while let number = next(), number < ends.count {
+        let first = number == 0 ? start : ends[number - 1]
+        if first < ends[number] { part.sort(first..<ends[number], by: word) }
       }
     }
   }

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaSystem
+import TabellaThreads
 
 /// A serial executor with a thread of its own, on which an actor makes calls that block.
 ///

@@ -1,5 +1,6 @@
 import Synchronization
 import TabellaSystem
+import TabellaThreads
 
 /// A thread that runs one closure while the law waits.
 ///

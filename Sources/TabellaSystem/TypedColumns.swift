@@ -1,4 +1,5 @@
 import Tabella
+import TabellaThreads
 
 extension [Column] {
   /// The number of cells that are worth a thread.

@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Synchronization
 import Tabella
+import TabellaThreads
 
 /// A thread that waits for a descriptor, a wake-up or a time, and calls a closure each time.
 ///

@@ -12,6 +12,7 @@ import TabellaFiles
 import TabellaLoading
 import TabellaRemote
 import TabellaSystem
+import TabellaThreads
 
 /// The descriptors that the host passes.
 enum Passed {

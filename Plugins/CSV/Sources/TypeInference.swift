@@ -1,6 +1,7 @@
 import Tabella
 import TabellaFiles
 import TabellaSystem
+import TabellaThreads
 
 extension DelimitedText {
   /// Determines the types of the columns.

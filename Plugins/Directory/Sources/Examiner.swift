@@ -3,6 +3,7 @@ import Glibc
 import Tabella
 import TabellaFiles
 import TabellaSystem
+import TabellaThreads
 
 /// The status of an entry, or the reason why it has none.
 struct Examined {

@@ -1,5 +1,6 @@
 import Tabella
 import TabellaSystem
+import TabellaThreads
 
 /// Examines the entries that a viewer will request next, on threads of its own, while the viewer uses the rows before.
 ///

@@ -3,6 +3,7 @@ import Glibc
 import Synchronization
 import Tabella
 import TabellaSystem
+import TabellaThreads
 
 /// Counts the apparent sizes of trees on all cores, as `du -sb` does.
 ///

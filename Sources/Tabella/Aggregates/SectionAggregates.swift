@@ -170,23 +170,29 @@ struct AggregateReader {
     _ source: any TableDataSource, section: Int, _ columns: [Int], _ flag: CancelFlag,
     _ onProgress: (Int) -> Void, _ assign: (Batch, inout [UInt32]) -> [ColumnBatch]
   ) throws(TableError) {
-    var first = 0
-    while true {
-      let batch = try source.rows(
-        RowRequest(
-          section: section, first: first, count: MappedSource.batchSize, columns: columns))
-      try flag.check()
-      if batch.rowCount == 0 { return }
-      groups.removeAll(keepingCapacity: true)
-      let cells = assign(batch, &groups)
-      do throws(TableError) {
+    var (first, appended) = (0, 0)
+    var failed: Int?
+    do throws(TableError) {
+      try readAhead { () throws(TableError) -> Batch? in
+        let batch = try source.rows(
+          RowRequest(
+            section: section, first: first, count: MappedSource.batchSize, columns: columns))
+        try flag.check()
+        first += batch.rowCount
+        return batch.rowCount == 0 ? nil : batch
+      } _: { batch throws(TableError) in
+        groups.removeAll(keepingCapacity: true)
+        let cells = assign(batch, &groups)
+        failed = appended
         try append(cells)
-      } catch {
-        throw try error.inBase(of: source, section: section, first: first)
+        failed = nil
+        appended += batch.rowCount
+        rowsDone += batch.rowCount
+        onProgress(rowsDone)
       }
-      first += batch.rowCount
-      rowsDone += batch.rowCount
-      onProgress(rowsDone)
+    } catch {
+      guard let failed else { throw error }
+      throw try error.inBase(of: source, section: section, first: failed)
     }
   }
 

@@ -293,13 +293,14 @@ extension MappedSource {
   func readBase(
     section: Int, columns: [Int], done: Int = 0, _ body: (Batch) throws(TableError) -> Void
   ) throws(TableError) -> Int {
-    var count = 0
-    while true {
+    var (first, count) = (0, 0)
+    try readAhead { () throws(TableError) -> Batch? in
       let batch = try base.rows(
-        RowRequest(
-          section: section, first: count, count: MappedSource.batchSize, columns: columns))
+        RowRequest(section: section, first: first, count: MappedSource.batchSize, columns: columns))
       try flag.check()
-      if batch.rowCount == 0 { return count }
+      first += batch.rowCount
+      return batch.rowCount == 0 ? nil : batch
+    } _: { batch throws(TableError) in
       count += batch.rowCount
       guard done + count < Int(UInt32.max) else {
         throw TableError(.notSupported, "more than \(UInt32.max) rows cannot be sorted")
@@ -307,6 +308,7 @@ extension MappedSource {
       try body(batch)
       onProgress?(done + count)
     }
+    return count
   }
 }
 

@@ -1,3 +1,5 @@
+import TabellaThreads
+
 /// Sorts row numbers by the keys of columns, in place.
 ///
 /// Rows are sorted by a word of 64 bits: a number, or eight bytes of a text's code. Rows with equal words form a run,
@@ -13,7 +15,24 @@ struct RowSorter {
   let rows: UnsafeMutablePointer<UInt32>
   /// Whether a row comes before another one with equal keys; nil if rows with equal keys ascend.
   let breaksTie: ((UInt32, UInt32) -> Bool)?
-  let isCancelled: () -> Bool
+  var isCancelled: () -> Bool
+  /// Whether several threads already share the rows.
+  private var isShared = false
+
+  /// The number of rows that are worth a thread.
+  private static let share = 1 << 15
+
+  init(
+    columns: [SortColumn.View], words: UnsafeMutablePointer<UInt64>,
+    rows: UnsafeMutablePointer<UInt32>, breaksTie: ((UInt32, UInt32) -> Bool)?,
+    isCancelled: @escaping () -> Bool
+  ) {
+    self.columns = columns
+    self.words = words
+    self.rows = rows
+    self.breaksTie = breaksTie
+    self.isCancelled = isCancelled
+  }
 
   /// Sorts a range by the columns from `column` on.
   func sort(_ range: Range<Int>, by column: Int) {
@@ -24,7 +43,7 @@ struct RowSorter {
       return sort(range, by: column, columns[column].rank)
     }
     for index in range { words[index] = UInt64(ranks[Int(rows[index])]) }
-    radixSort(words, rows, range, isCancelled: isCancelled)
+    radixSort(words, rows, range, isShared: isShared, isCancelled: isCancelled)
     var start = range.lowerBound
     for rank in Rank.allCases {
       var end = start
@@ -59,12 +78,43 @@ struct RowSorter {
   private func forEachRun(_ range: Range<Int>, _ body: (Range<Int>) -> Void) {
     var start = range.lowerBound
     while start < range.upperBound {
-      let word = words[start]
-      var end = start + 1
-      while end < range.upperBound, words[end] == word { end += 1 }
+      let end = endOfRun(from: start, in: range)
       if end - start > 1 { body(start..<end) }
       start = end
     }
+  }
+
+  /// Like ``forEachRun(_:_:)``, but several threads share many rows. `body` uses the sorter that it receives.
+  private func shareRuns(_ range: Range<Int>, _ body: (RowSorter, Range<Int>) -> Void) {
+    let threads = isShared ? 1 : min(Cores.count, range.count / RowSorter.share)
+    guard threads > 1 else { return forEachRun(range) { body(self, $0) } }
+    // Each piece ends with the run that contains its last row. The rows of threads whose runs are short differ in work.
+    let pieces = threads * 8
+    var ends: [Int] = []
+    var start = range.lowerBound
+    for piece in 1...pieces {
+      let last = max(start, range.lowerBound + range.count / pieces * piece - 1)
+      let end = piece == pieces ? range.upperBound : endOfRun(from: last, in: range)
+      ends.append(end)
+      start = min(end, range.upperBound - 1)
+    }
+    shareWork(among: threads, isCancelled: isCancelled) { next, isCancelled in
+      var sorter = self
+      (sorter.isShared, sorter.isCancelled) = (true, isCancelled)
+      while let piece = next(), piece < ends.count {
+        let first = piece == 0 ? range.lowerBound : ends[piece - 1]
+        guard first < ends[piece] else { continue }
+        sorter.forEachRun(first..<ends[piece]) { body(sorter, $0) }
+      }
+    }
+  }
+
+  /// The end of the rows from `start` on whose words are equal.
+  @inline(__always)
+  private func endOfRun(from start: Int, in range: Range<Int>) -> Int {
+    var end = start + 1
+    while end < range.upperBound, words[end] == words[start] { end += 1 }
+    return end
   }
 
   /// Fetches the first word of each row.
@@ -81,11 +131,11 @@ struct RowSorter {
   private func sortNumbers(_ range: Range<Int>, by number: Int) {
     let column = columns[number]
     fetchWords(range, column)
-    radixSort(words, rows, range, isCancelled: isCancelled)
+    radixSort(words, rows, range, isShared: isShared, isCancelled: isCancelled)
     guard continues(after: number) || column.hasLongNumbers else { return }
-    forEachRun(range) { run in
+    shareRuns(range) { sorter, run in
       let hasLong = column.hasLongNumbers && run.contains { !column.rest(rows[$0]).isEmpty }
-      if hasLong { sortLong(run, by: number) } else { sort(run, by: number + 1) }
+      if hasLong { sorter.sortLong(run, by: number) } else { sorter.sort(run, by: number + 1) }
     }
   }
 
@@ -127,19 +177,19 @@ struct RowSorter {
     let column = columns[number]
     var (range, offset) = (range, offset)
     while true {
-      radixSort(words, rows, range, isCancelled: isCancelled)
+      radixSort(words, rows, range, isShared: isShared, isCancelled: isCancelled)
       if range.count > 1 << 12, isCancelled() { return }
       // The longest run is sorted last, by the next step of the loop. So the recursion halves its range each time.
       var longest = 0..<0
       forEachRun(range) { if $0.count > longest.count { longest = $0 } }
       guard !longest.isEmpty else { return }
-      forEachRun(range) { run in
+      shareRuns(range) { sorter, run in
         if run.lowerBound == longest.lowerBound { return }
         guard column.rest(rows[run.lowerBound]).count > offset else {
-          return sort(run, by: number + 1)
+          return sorter.sort(run, by: number + 1)
         }
-        fetchRests(run, column, offset)
-        sortTexts(run, by: number, from: offset + SortColumn.wordSize)
+        sorter.fetchRests(run, column, offset)
+        sorter.sortTexts(run, by: number, from: offset + SortColumn.wordSize)
       }
       // No code is a prefix of another one, so all codes of a run end together.
       guard column.rest(rows[longest.lowerBound]).count > offset else {

@@ -4,6 +4,7 @@ import Tabella
 import TabellaHost
 import TabellaSystem
 import TabellaTerminal
+import TabellaThreads
 
 /// Shows the progress of work that takes longer than half a second, on standard error, if that is a terminal.
 ///

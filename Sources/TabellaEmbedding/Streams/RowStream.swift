@@ -3,6 +3,7 @@ import Glibc
 import Tabella
 import TabellaBridge
 import TabellaSystem
+import TabellaThreads
 
 /// The state of an `ArrowArrayStream`: a table, and the place in it.
 ///

@@ -1,6 +1,7 @@
 import CTabellaScan
 import Tabella
 import TabellaSystem
+import TabellaThreads
 
 /// An index of the records of a text. It holds a position about every 32 KiB, and grows as the text is read.
 ///

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaSystem
+import TabellaThreads
 
 /// Writes an open file from its start.
 ///

@@ -7,6 +7,7 @@ import TabellaFiles
 import TabellaLoading
 import TabellaRemote
 import TabellaSystem
+import TabellaThreads
 
 @_exported import struct TabellaConfinement.ConfinementReport
 @_exported import struct TabellaSystem.ResourceUse

@@ -5,6 +5,7 @@ import TabellaConfinement
 import TabellaFiles
 import TabellaRemote
 import TabellaSystem
+import TabellaThreads
 
 /// The thread that reads a worker's messages outside of calls: notifications, log lines, denials and output.
 ///

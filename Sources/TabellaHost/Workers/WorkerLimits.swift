@@ -1,5 +1,6 @@
 import TabellaFiles
 import TabellaSystem
+import TabellaThreads
 
 /// The limits of a provider in a worker. The host ends a worker that exceeds one.
 public struct WorkerLimits: Hashable, Sendable {

@@ -3,6 +3,7 @@ import Glibc
 import TabellaAsync
 import TabellaProviders
 import TabellaSystem
+import TabellaThreads
 
 // Opens and closes in great numbers. The file has the columns `name`, `city` and `born`, and four rows.
 

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A thread that runs one closure.
 ///
 /// The owner must join or detach the thread once.
