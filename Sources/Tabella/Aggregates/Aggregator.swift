@@ -343,7 +343,7 @@ extension AggregateColumn {
     let isReadable = values.allSatisfy { $0.map { $0.digits.count - $0.scale <= 308 } ?? true }
     column = Column(
       name, unit: unit, reads: isReadable ? .real : nil, hasDecimalComma: hasComma)
-    cells = values.map { $0.map { .text($0.text(hasComma: hasComma)) } ?? .missing }
+    cells = values.map { $0.map { .text($0.bytes(hasComma: hasComma)) } ?? .missing }
   }
 }
 

@@ -152,9 +152,26 @@ struct ExactDecimal: Hashable {
 
   /// The number `mantissa` × 10^-`scale`.
   init(_ mantissa: Int128, scale: Int) {
-    self.init(
-      isNegative: mantissa < 0, digits: String(mantissa.magnitude).utf8.map { $0 - 48 },
-      scale: scale)
+    isNegative = mantissa < 0
+    digits = ExactDecimal.digits(of: mantissa.magnitude)
+    self.scale = scale
+  }
+
+  /// The digits of an integer; empty for 0.
+  private static func digits(of magnitude: UInt128) -> [UInt8] {
+    guard var rest = UInt64(exactly: magnitude) else {
+      return String(magnitude).utf8.map { $0 - 48 }
+    }
+    // An integer of 64 bits has at most 20 digits.
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var start = digits.count
+      while rest > 0 {
+        start -= 1
+        digits[start] = UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      }
+      return Array(digits[start...])
+    }
   }
 
   /// The number in 18 digits; nil if it has more.
@@ -173,15 +190,21 @@ struct ExactDecimal: Hashable {
 
   /// The digits, with a decimal point or comma.
   func text(hasComma: Bool) -> String {
-    var bytes: [UInt8] = isNegative ? [UInt8(ascii: "-")] : []
+    String(decoding: bytes(hasComma: hasComma), as: UTF8.self)
+  }
+
+  /// The bytes of ``text(hasComma:)``.
+  func bytes(hasComma: Bool) -> [UInt8] {
     let padding = max(0, scale + 1 - digits.count)
-    let all = repeatElement(48 as UInt8, count: padding) + digits.map { $0 + 48 }
-    bytes += all.prefix(all.count - scale)
-    if scale > 0 {
-      bytes.append(UInt8(ascii: hasComma ? "," : "."))
-      bytes += all.suffix(scale)
+    let whole = padding + digits.count - scale
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(padding + digits.count + 2)
+    if isNegative { bytes.append(UInt8(ascii: "-")) }
+    for index in 0..<whole + scale {
+      if index == whole { bytes.append(UInt8(ascii: hasComma ? "," : ".")) }
+      bytes.append(48 + (index < padding ? 0 : digits[index - padding]))
     }
-    return String(decoding: bytes, as: UTF8.self)
+    return bytes
   }
 
   /// The same number without zeros at its end, with at least `decimals` digits after the point.

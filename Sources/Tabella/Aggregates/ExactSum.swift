@@ -6,7 +6,8 @@ struct ExactSum {
   private var total: Int128 = 0
   /// The number of decimals of `total`, at most 18.
   private var scale = 0
-  private var large: LargeSum?
+  /// The sum of all other numbers; empty if there are none. An array takes less space than an optional sum.
+  private var large: [LargeSum] = []
 
   init() {}
 
@@ -24,8 +25,7 @@ struct ExactSum {
   @inline(never)
   private mutating func addSlowly(_ number: ExactNumber) {
     guard case .small(let mantissa, let own) = number else {
-      large = large ?? LargeSum()
-      large?.add(number.decimal)
+      addLarge(number.decimal)
       return
     }
     let decimals = max(scale, Int(own))
@@ -34,8 +34,7 @@ struct ExactSum {
     let term = Int128(mantissa) * Int128(ExactNumber.powers[decimals - Int(own)])
     let (sum, overflow) = raised.addingReportingOverflow(term)
     if tooLarge || overflow {
-      large = large ?? LargeSum()
-      large?.add(ExactDecimal(total, scale: scale))
+      addLarge(ExactDecimal(total, scale: scale))
       total = term
     } else {
       total = sum
@@ -43,10 +42,15 @@ struct ExactSum {
     scale = decimals
   }
 
+  private mutating func addLarge(_ number: ExactDecimal) {
+    if large.isEmpty { large.append(LargeSum()) }
+    large[0].add(number)
+  }
+
   /// The sum. It has as many decimals as the number with the most.
   var value: ExactDecimal {
     let small = ExactDecimal(total, scale: scale)
-    guard var large else { return small }
+    guard var large = large.first else { return small }
     large.add(small)
     return large.value
   }

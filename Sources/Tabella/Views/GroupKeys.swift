@@ -1,7 +1,7 @@
 /// The groups of rows, in the order of display.
 ///
-/// Titles and cells are made when they are needed.
-struct Groups {
+/// Titles and cells are made when they are needed. A class, so that the use of one group copies no array.
+final class Groups {
   /// The values of one key of a grouping.
   final class Key {
     private let numbers: KeyNumbers
@@ -42,13 +42,20 @@ struct Groups {
     func cell(ofGroup group: Int) -> Cell? { numbers.cell(of: valueOfGroup[group]) }
   }
 
-  var keys: [Key]
+  let keys: [Key]
   /// The number of rows of each group.
-  var counts: [Int]
+  let counts: [Int]
   /// The number of the group of each row.
-  var groupOfRow: [UInt32]
+  let groupOfRow: [UInt32]
   /// The number of each group in ``GroupKeys``, which counts groups in the order of their first rows.
-  var numbersInKeys: [UInt32]
+  let numbersInKeys: [UInt32]
+
+  init(keys: [Key], counts: [Int], groupOfRow: [UInt32], numbersInKeys: [UInt32]) {
+    self.keys = keys
+    self.counts = counts
+    self.groupOfRow = groupOfRow
+    self.numbersInKeys = numbersInKeys
+  }
 
   /// The title of a group: `north · 2026-02`. It is nil if all keys are missing; this group is the last.
   func title(ofGroup group: Int) -> String? {
@@ -162,10 +169,10 @@ struct GroupKeys {
 
   /// Returns the groups of all added rows, which are the same groups as those of `groups`.
   mutating func finish(as groups: Groups) -> Groups {
-    var groups = groups
-    groups.groupOfRow = takeRows(inOrder: groups.numbersInKeys)
-    groups.counts = groups.numbersInKeys.map { counts[Int($0)] }
-    return groups
+    let order = groups.numbersInKeys
+    return Groups(
+      keys: groups.keys, counts: order.map { counts[Int($0)] },
+      groupOfRow: takeRows(inOrder: order), numbersInKeys: order)
   }
 
   /// Removes the rows. Returns the group of each, with groups numbered by an order.
