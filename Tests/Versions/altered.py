@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-MODULES = ["Tabella", "TabellaBridge", "TabellaSDK"]
+MODULES = ["TabellaThreads", "Tabella", "TabellaBridge", "TabellaSDK"]
 # Types that cross a cast, an error, an existential or generic code. Each gets another first member.
 TYPES = [
     "AbilitySet", "Batch", "BatchBuilder", "BatchPlan", "ChangeBatch", "CheckedSource", "Column", "ColumnBatch",

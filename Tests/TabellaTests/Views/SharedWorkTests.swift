@@ -58,11 +58,13 @@ import Testing
 
   @Test func `each piece of shared work is given once, and none after a cancellation`() {
     let marks = Marks(1000)
-    shareWork(among: 4, isCancelled: { false }) { next, _ in
+    let goesOn = { false }
+    shareWork(among: 4, isCancelled: goesOn) { next, _ in
       while let piece = next(), piece < 1000 { marks.add(piece) }
     }
     #expect(marks.counts == Array(repeating: 1, count: 1000))
-    shareWork(among: 4, isCancelled: { true }) { next, isCancelled in
+    let isOver = { true }
+    shareWork(among: 4, isCancelled: isOver) { next, isCancelled in
       while !isCancelled() {}
       #expect(next() == nil)
     }
