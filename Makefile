@@ -7,7 +7,7 @@ SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
-  live versions python sqlite many wheel wheel-check bench-python bench-sqlite bench-engines \
+  shapes live versions python sqlite many wheel wheel-check bench-python bench-sqlite bench-engines \
   manual docs install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
@@ -96,6 +96,12 @@ bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the pa
 	$(VENV)/bin/python -c 'import duckdb, polars' 2>/dev/null || \
 	  $(VENV)/bin/pip install --quiet duckdb polars
 	@echo "the other peers: apt-get install coreutils sed mawk findutils procps miller sqlite3 fd-find"
+
+# COUNT=100 shapes unless it is given. The figures also go to .build/shapes/figures.json.
+shapes: build bench-peers  ## times tabella and its peers on COUNT shapes of CSV files from SEED: about an hour
+	$(VENV)/bin/python -c 'import numpy, pyarrow' 2>/dev/null || \
+	  $(VENV)/bin/pip install --quiet numpy pyarrow
+	$(VENV)/bin/python -B Tests/Shapes/run --count $(or $(COUNT),100) --seed $(SEED) --json .build/shapes/figures.json
 
 python: build     ## tests the Python package; compares pyarrow, pandas, polars and DuckDB with tabella
 	Tests/Python/run
