@@ -22,7 +22,7 @@ let sdkTargets: [Target] = [
   .target(name: "CTabella"),
   .target(name: "CTabellaScan"),
   .target(name: "CTabellaSystem"),
-  .target(name: "TabellaThreads"),
+  .target(name: "TabellaThreads", dependencies: ["CTabellaSystem"]),
   .target(name: "Tabella", dependencies: ["TabellaThreads"]),
   .target(name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella", "TabellaThreads"]),
   .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"]),

@@ -1,3 +1,4 @@
+import CTabellaSystem
 import Glibc
 
 /// The processors that share long work.
@@ -15,11 +16,5 @@ package enum Cores {
   }
 
   /// The number of processors on which this process may run; at least 1.
-  package static let usable: Int = {
-    var processors = cpu_set_t()
-    guard sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &processors) == 0 else { return 1 }
-    return withUnsafeBytes(of: &processors) { bytes in
-      max(1, bytes.reduce(0) { $0 + $1.nonzeroBitCount })
-    }
-  }()
+  package static let usable = max(1, Int(tabella_system_processor_count()))
 }

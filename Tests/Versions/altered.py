@@ -27,7 +27,7 @@ class Unaltered(Exception):
 
 def copy(root: Path, to: Path):
     """Copies and alters the sources of the modules and of the contract's header."""
-    for name in [*MODULES, "CTabella"]:
+    for name in [*MODULES, "CTabella", "CTabellaSystem"]:
         shutil.copytree(root / "Sources" / name, to / name)
     # Its types come from TabellaFiles, which a provider without files does not need.
     (to / "TabellaSDK/Files.swift").unlink()
@@ -58,7 +58,8 @@ def copy(root: Path, to: Path):
         raise Unaltered("tabella.h has another version")
     header.write_text(later)
     (to / "modules").mkdir()
-    (to / "modules/module.modulemap").write_text('module CTabella { umbrella "../CTabella/include" export * }\n')
+    (to / "modules/module.modulemap").write_text("".join(
+        f'module {name} {{ umbrella "../{name}/include" export * }}\n' for name in ["CTabella", "CTabellaSystem"]))
 
 
 def replace(files: dict, pattern: str, by: str, at_least: int = 1):

@@ -56,9 +56,12 @@ def compile_later(folder: Path, says) -> Path:
     common = [
         "swiftc", "-swift-version", "6", "-package-name", "tabella", "-parse-as-library", "-wmo", "-Onone", "-suppress-warnings",
         "-I", str(out), "-Xcc", f"-fmodule-map-file={sources}/modules/module.modulemap",
-        "-Xcc", f"-I{sources}/CTabella/include"]
+        "-Xcc", f"-I{sources}/CTabella/include", "-Xcc", f"-I{sources}/CTabellaSystem/include"]
     for part in ["-disable-implicit-concurrency-module-import", "-disable-implicit-string-processing-module-import"]:
         common += ["-Xfrontend", part]
+    # The only part of the target in C that the modules call.
+    run_compiler(["clang", "-c", "-fPIC", "-D_GNU_SOURCE", f"-I{sources}/CTabellaSystem/include",
+                  str(sources / "CTabellaSystem/processes.c"), "-o", f"{out}/processes.o"])
     for module in altered.MODULES:
         files = [str(path) for path in sorted((sources / module).rglob("*.swift"))]
         run_compiler([*common, "-module-name", module, "-emit-module", "-emit-module-path", f"{out}/{module}.swiftmodule",
@@ -66,7 +69,7 @@ def compile_later(folder: Path, says) -> Path:
         says(f"compiled {module}")
     library = folder / "liblater.so"
     run_compiler([*common, "-module-name", "Ledger", "-emit-library", "-use-ld=lld", "-o", str(library), str(sources / "Ledger.swift"),
-                  *(f"{out}/{module}.o" for module in altered.MODULES), "-Xlinker", "-z", "-Xlinker", "nodelete",
+                  *(f"{out}/{module}.o" for module in altered.MODULES), f"{out}/processes.o", "-Xlinker", "-z", "-Xlinker", "nodelete",
                   "-Xlinker", f"--version-script={ROOT}/Sources/TabellaLinking/provider.map", "-Xlinker", entry_alias()])
     return library
 

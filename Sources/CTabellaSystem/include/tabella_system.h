@@ -245,6 +245,9 @@ int tabella_system_spawn(const char *_Nonnull program,
  * PR_SET_PDEATHSIG of prctl(2): the signal comes when the thread that started this process ends. */
 int tabella_system_end_with_host(int socket);
 
+/* The number of processors on which the calling thread may run; -errno if the system does not say. */
+int tabella_system_processor_count(void);
+
 /* The number of threads of a process; -errno if /proc does not report it. */
 int tabella_system_thread_count(int process);
 
