@@ -1,5 +1,3 @@
-import TabellaThreads
-
 /// Sorts rows by keys, in place.
 ///
 /// `keys[i]` is the key of `rows[i]`. Both arrays are sorted; rows with equal keys are in ascending order. The
@@ -77,8 +75,6 @@ private struct FlagSort {
   /// Whether several threads already share the rows.
   var isShared = false
 
-  /// The number of rows that are worth a thread.
-  private static let share = 1 << 15
   /// The maximum length of a range that is sorted by insertion.
   private static let shortRange = 32
 
@@ -139,7 +135,7 @@ private struct FlagSort {
     _ start: Int, _ ends: UnsafeMutableBufferPointer<Int>, by word: Word
   ) {
     let count = (ends.last ?? start) - start
-    let threads = isShared ? 1 : min(Cores.count, count / FlagSort.share)
+    let threads = isShared ? 1 : threadsSharing(rows: count)
     guard threads > 1 else {
       var start = start
       for end in ends where end > start {

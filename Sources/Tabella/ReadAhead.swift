@@ -3,18 +3,17 @@ import TabellaThreads
 /// Calls `produce` until it returns nil, and calls `consume` with each value, in order.
 ///
 /// Both work at the same time: while `consume` has a value, a thread produces the next one. So `consume` must use nothing
-/// that `produce` uses. The calling thread produces the first two values, because few values are not worth a thread, and
-/// with one processor all of them. Throws the first error of either closure, and then calls neither of them again.
+/// that `produce` uses. The calling thread produces the first three values, because few values are not worth a thread.
+/// With one processor, it produces all of them. Throws the first error of either closure, and then calls neither of them
+/// again.
 func readAhead<Value>(
   _ produce: () throws(TableError) -> Value?, _ consume: (Value) throws(TableError) -> Void
 ) throws(TableError) {
-  for _ in 0..<2 {
-    guard let value = try produce() else { return }
-    try consume(value)
-  }
   var next = try produce()
+  var count = 0
   while let value = next {
-    guard Cores.count > 1 else {
+    count += 1
+    guard count > 2, Cores.count > 1 else {
       try consume(value)
       next = try produce()
       continue

@@ -1,6 +1,9 @@
 import Synchronization
 import TabellaThreads
 
+/// The number of threads that share the sorting of so many rows; at least 1. Few rows are not worth a thread.
+func threadsSharing(rows: Int) -> Int { max(1, min(Cores.count, rows >> 15)) }
+
 /// Calls `body` on several threads, which share numbered pieces of work. Returns when all calls have returned.
 ///
 /// `body` calls `next` for the number of its next piece, from 0, until there is no such piece; nil means that the work is

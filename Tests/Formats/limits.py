@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
         (["export", "rows.csv", "--format", "arrow-stream"], 24),
         # A view stores the number of each hit in four bytes.
         (["export", "rows.csv", "--filter", "amount > 50000"], 80),
-        # A table measures the cells of some batches before it prints the first one. Heap layout moves this by 2 MiB.
+        # A table holds back as many rows as it can measure in 50 ms, at most 100,000.
         (["show", "rows.csv"], 28),
         (["show", "rows.csv", "--format", "json"], 24),
     ):

@@ -11,7 +11,7 @@ from programs import DUCKDB, DUCKDB_ARROW, POLARS
 # Miller and SQLite need seconds for large files, so they read only smaller ones.
 FAR = 3_000_000
 
-NAMES = ["count", "first", "select", "group", "pattern", "search", "sort", "jsonl", "describe", "arrow", "diff",
+NAMES = ["count", "first", "select", "group", "contains", "search", "sort", "jsonl", "describe", "arrow", "diff",
          "filter", "sort-first", "summarize"]  # fmt: skip
 
 
@@ -45,7 +45,7 @@ class Commands:
         self.column, self.phrase = ("note", shapes.PHRASE) if self.wide else ("key", middle)
 
     def all(self):
-        makers = [self.count, self.first_rows, self.select, self.group, self.pattern, self.search, self.sort,
+        makers = [self.count, self.first_rows, self.select, self.group, self.contains, self.search, self.sort,
                   self.jsonl, self.describe, self.arrow, self.diff]
         if self.wide:
             makers += [self.filter, self.sort_first, self.summarize]
@@ -147,10 +147,10 @@ class Commands:
             self.polars("q(F).filter(pl.col('amount').cast(pl.Float64)>900).sink_csv(out)", answers.rows),
             self.mlr(["--csv", "filter", "$amount > 900"], answers.rows))
 
-    def pattern(self):
+    def contains(self):
         words = ["export", self.first, "--no-header", "--filter", f"{self.column} ~ {self.phrase}", "--format", "csv"]
         return self.command(
-            "pattern", words, answers.lines_as_rows,
+            "contains", words, answers.lines_as_rows,
             self.duckdb(f"copy (from {self.csv} where contains({self.column}, '{self.phrase}')) to '/dev/stdout' "
                         "(header false)", answers.lines_as_rows),
             self.polars(f"q(F).filter(pl.col('{self.column}').str.contains('{self.phrase}',literal=True))"

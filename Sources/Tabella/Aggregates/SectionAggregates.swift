@@ -13,7 +13,8 @@ public struct SectionAggregates {
 extension TableDataSource {
   /// Computes aggregates of each section and of all rows. Reads the columns that they need once, to their end.
   ///
-  /// `flag` cancels the call from any thread. `onProgress` receives the number of rows read so far. Throws
+  /// `flag` cancels the call from any thread. `onProgress` receives the number of rows read so far; it must
+  /// not use the source. Throws
   /// ``TableError`` with `.invalidArgument` for a column that does not exist or has no such aggregate, with `.wrongData`
   /// for text that should be a number, and with `.cancelled`.
   public func sectionAggregates(
@@ -166,6 +167,7 @@ struct AggregateReader {
   }
 
   /// Reads a section. `assign` appends the group of each row, and returns the columns of the aggregator.
+  /// It must not use the source, because a thread reads the next rows during the call. Nor may `onProgress`.
   private mutating func read(
     _ source: any TableDataSource, section: Int, _ columns: [Int], _ flag: CancelFlag,
     _ onProgress: (Int) -> Void, _ assign: (Batch, inout [UInt32]) -> [ColumnBatch]

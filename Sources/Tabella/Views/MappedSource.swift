@@ -13,7 +13,8 @@ public class MappedSource: TableDataSource {
 
   /// A function that receives the number of rows read so far, while a call reads many rows.
   ///
-  /// It is called about once per batch, on the thread of the call.
+  /// It is called about once per batch, on the thread of the call. It must not use the source, from which a thread may
+  /// read the next batch meanwhile.
   public var onProgress: ((_ rowsDone: Int) -> Void)?
 
   /// The maximum number of rows that are mapped and returned at once.
@@ -289,7 +290,8 @@ extension MappedSource {
   /// Reads a section of the base to its end, in large batches. Returns the number of its rows.
   ///
   /// `done` is the number of rows that were read before. The total must fit into 32 bits, because views store row
-  /// numbers in 32 bits.
+  /// numbers in 32 bits. `body` must not use the base, because a thread reads the next batch during the call. This also
+  /// holds for ``onProgress``.
   func readBase(
     section: Int, columns: [Int], done: Int = 0, _ body: (Batch) throws(TableError) -> Void
   ) throws(TableError) -> Int {

@@ -1,5 +1,3 @@
-import TabellaThreads
-
 /// Sorts row numbers by the keys of columns, in place.
 ///
 /// Rows are sorted by a word of 64 bits: a number, or eight bytes of a text's code. Rows with equal words form a run,
@@ -13,26 +11,11 @@ struct RowSorter {
   /// One word per row: at first the words of the first column, if it has a single rank.
   let words: UnsafeMutablePointer<UInt64>
   let rows: UnsafeMutablePointer<UInt32>
-  /// Whether a row comes before another one with equal keys; nil if rows with equal keys ascend.
+  /// Whether a row comes before another one with equal keys; nil if rows with equal keys ascend. Several threads call it.
   let breaksTie: ((UInt32, UInt32) -> Bool)?
   var isCancelled: () -> Bool
   /// Whether several threads already share the rows.
-  private var isShared = false
-
-  /// The number of rows that are worth a thread.
-  private static let share = 1 << 15
-
-  init(
-    columns: [SortColumn.View], words: UnsafeMutablePointer<UInt64>,
-    rows: UnsafeMutablePointer<UInt32>, breaksTie: ((UInt32, UInt32) -> Bool)?,
-    isCancelled: @escaping () -> Bool
-  ) {
-    self.columns = columns
-    self.words = words
-    self.rows = rows
-    self.breaksTie = breaksTie
-    self.isCancelled = isCancelled
-  }
+  var isShared = false
 
   /// Sorts a range by the columns from `column` on.
   func sort(_ range: Range<Int>, by column: Int) {
@@ -86,9 +69,9 @@ struct RowSorter {
 
   /// Like ``forEachRun(_:_:)``, but several threads share many rows. `body` uses the sorter that it receives.
   private func shareRuns(_ range: Range<Int>, _ body: (RowSorter, Range<Int>) -> Void) {
-    let threads = isShared ? 1 : min(Cores.count, range.count / RowSorter.share)
+    let threads = isShared ? 1 : threadsSharing(rows: range.count)
     guard threads > 1 else { return forEachRun(range) { body(self, $0) } }
-    // Each piece ends with the run that contains its last row. The rows of threads whose runs are short differ in work.
+    // Each piece ends with the run that contains its last row. Runs differ in work, so each thread gets several pieces.
     let pieces = threads * 8
     var ends: [Int] = []
     var start = range.lowerBound

@@ -90,7 +90,7 @@ struct SortKeys {
   /// call removes all rows.
   ///
   /// Rows with equal keys stay in order. If there is `breaksTie`, it says instead whether a row comes before another
-  /// one with equal keys.
+  /// one with equal keys. Several threads call it at the same time.
   /// - Complexity: O(rows + bytes of the texts) for keys that differ in few bytes, otherwise O(rows × log rows).
   mutating func sortedRows(
     breaksTie: ((UInt32, UInt32) -> Bool)? = nil, isCancelled: () -> Bool

@@ -144,7 +144,7 @@ extension TableDataSource {
   /// has decimals or exceeds 64 bits. Aggregates of reals are reals.
   ///
   /// `zone` is the zone of days and hours. `flag` cancels the call from any thread. `onProgress` receives the number of
-  /// rows read so far. Throws
+  /// rows read so far; it must not use the source. Throws
   /// ``TableError`` with `.invalidArgument` for a column that does not exist or has no such groups or aggregate. Throws
   /// `.wrongData` for text that should be a number, with the position of its row. Throws `.conflict` if the source moves on, and
   /// `.cancelled`.
