@@ -43,6 +43,13 @@ public struct Batch {
       rowCount: rows.count, columns: columns.map { $0[rows] }, ids: ids?[rows], isUTF8: isUTF8)
   }
 
+  /// Calls `body` with the same cells in columns without owners. Counting references per cell would take longer than many a
+  /// use of a cell, and threads would wait for the same counter. `body` must not keep the columns.
+  func withUnownedColumns<R, E>(_ body: (Batch) throws(E) -> R) throws(E) -> R {
+    defer { withExtendedLifetime(self) {} }
+    return try body(Batch(rowCount: rowCount, columns: columns.map(\.unowned), isUTF8: isUTF8))
+  }
+
   /// The id of one row; nil if the request did not ask for ids.
   public func id(_ row: Int) -> String? {
     ids?.withBytes(at: row) { String(decoding: $0, as: UTF8.self) }
@@ -112,6 +119,12 @@ public struct ColumnBatch {
   /// Calls `body` with the memory layout. The layout is valid only during the call.
   public func withUnsafeLayout<R>(_ body: (Layout) throws -> R) rethrows -> R {
     try withExtendedLifetime(owner) { try body(layout) }
+  }
+
+  /// The same column without an owner. It is valid while the column exists.
+  fileprivate var unowned: ColumnBatch {
+    ColumnBatch(
+      unsafeLayout: layout, type: type, count: count, missingCount: missingCount, owner: nil)
   }
 
   /// Whether a cell is missing.

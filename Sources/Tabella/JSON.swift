@@ -215,55 +215,6 @@ private struct JSONParser {
 }
 
 extension JSONValue {
-  /// Appends `text`, which must be valid UTF-8, as a JSON string.
-  ///
-  /// Characters that are unsafe to print are escaped, so that JSON can be viewed in a terminal.
-  public static func append(string text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
-    output.append(UInt8(ascii: "\""))
-    var start = 0
-    var index = 0
-    while index < text.count {
-      let byte = text[index]
-      let length = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4
-      let isSpecial =
-        byte < 0x80
-        ? byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
-        : index + 1 < text.count && Unicode.Scalar.mayBeUnsafe(byte, text[index + 1])
-          && scalar(text, index, length).isUnsafeToPrint
-      if isSpecial {
-        output.append(contentsOf: text[start..<index])
-        appendEscape(scalar(text, index, length), to: &output)
-        start = index + length
-      }
-      index += length
-    }
-    output.append(contentsOf: text[start...])
-    output.append(UInt8(ascii: "\""))
-  }
-
-  private static func scalar(
-    _ text: UnsafeRawBufferPointer, _ index: Int, _ length: Int
-  ) -> Unicode.Scalar {
-    let bytes = text[index..<min(index + length, text.count)]
-    return String(decoding: bytes, as: UTF8.self).unicodeScalars.first ?? "\u{FFFD}"
-  }
-
-  private static func appendEscape(_ scalar: Unicode.Scalar, to output: inout [UInt8]) {
-    switch scalar {
-    case "\u{8}": output += Array("\\b".utf8)
-    case "\t": output += Array("\\t".utf8)
-    case "\n": output += Array("\\n".utf8)
-    case "\u{C}": output += Array("\\f".utf8)
-    case "\r": output += Array("\\r".utf8)
-    case "\"", "\\": output += [UInt8(ascii: "\\"), UInt8(scalar.value)]
-    default:
-      for unit in UTF16.encode(scalar)! {
-        let digits = String(unit, radix: 16)
-        output += Array("\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
-      }
-    }
-  }
-
   /// Appends a string as a JSON string.
   public static func append(string text: String, to output: inout [UInt8]) {
     var text = text

@@ -11,7 +11,8 @@ package func importSource(
 ) throws(TableError) -> any TableDataSource {
   let source = try ImportedSource(ForeignSource(raw, provider: provider))
   return try CheckedSource(
-    source, provider: provider, edits: edits, searcher: ImportedSearching(source))
+    source, provider: provider, edits: edits, searcher: ImportedSearching(source),
+    sharer: ImportedSharing(source))
 }
 
 /// A C source as a Swift source, with conversions and checks of memory only.

@@ -4,11 +4,8 @@ import TabellaSDK
 
 /// A delimited text as a table with one section.
 final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupplementary,
-  TableDiagnostics, LiveRecords, RowSearching
+  TableDiagnostics, LiveRecords, RowSearching, RowSharing, RowNotes
 {
-  /// The limits of a batch in bytes: of its cells, and of the records read for them.
-  private static let batchSize = (cells: 1 << 20, records: 8 << 20)
-
   var columns: [Column] { text.columns }
   /// The current text. A commit or a pull replaces it.
   private(set) var text: DelimitedText
@@ -18,6 +15,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   let live = LiveFile()
   private var diagnosticQueue = DiagnosticQueue()
   var reader: RecordReader { text.reader }
+  private var cells: RowCells { RowCells(text, reader, options, cancel, notes: self) }
 
   // `ProviderSource` determines these by casts, which cost as much as reading a small file.
   var gathering: (any TableGathering)? { self }
@@ -96,67 +94,30 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     try check(request)
     guard request.section == 0 else { throw .noSection(request.section) }
     cancel.begin()
-    let builder = BatchBuilder(for: request, of: columns)
-    // The bytes that the cells of a row need even if they are missing.
-    let rowSize = request.columns.count * 8
-    let limit = min(request.count, CSVSource.batchSize.cells / max(1, rowSize) + 1)
-    var count = 0
-    var size = 0
-    while count < limit, size < CSVSource.batchSize.records,
-      builder.columns.reduce(count * rowSize, { $0 + $1.byteCount }) < CSVSource.batchSize.cells,
-      // Rows of a stream that have arrived do not wait for others.
-      let page = try reader.page(with: request.first + count, waits: count == 0)
-    {
-      let first = request.first + count
-      let records = first..<min(page.numbers.upperBound, first + limit - count)
-      let bytes = page.end(of: records.upperBound - 1) - page.start(of: first)
-      // Records beyond this size belong to the next batch.
-      if count > 0, size + bytes > Int(Int32.max) { break }
-      append(page, records, to: builder, request.columns)
-      count += records.count
-      size += bytes
-    }
+    let batch = try cells.rows(request)
     try file.checkUnchanged()
-    if count == 0, request.first > reader.index.known {
+    if batch.rowCount == 0, request.first > reader.index.known {
       throw .noRow(request.first, inSection: 0, of: reader.index.known)
     }
     noteUnconverted()
-    return try checked(builder.finish(rowCount: count), request.columns) { request.first + $0 }
+    return batch
   }
 
   /// Returns the rows that may contain all terms. Only these rows are divided into cells.
   func rows(_ request: RowRequest, containing terms: [SearchTerm]) throws(TableError) -> FoundRows {
-    // Escapes change the stored text. If a sample determines the types, all cells must be checked.
-    guard !options.hasEscapes, !options.checksTypes,
-      let finder = RecordFinder(terms, text.rules)
-    else {
+    guard let finder = cells.finder(of: terms) else {
       return FoundRows(try rows(request), from: request.first)
     }
     try check(request)
     guard request.section == 0 else { throw .noSection(request.section) }
     cancel.begin()
-    let builder = BatchBuilder(for: request, of: columns)
-    var numbers: [Int] = []
-    var size = 0
-    let next = try reader.search(from: request.first, finder, cancel) {
-      page, run throws(TableError) in
-      if size >= CSVSource.batchSize.cells { return 0 }
-      let records = run.prefix(request.count - numbers.count)
-      guard let last = records.last else { return 0 }
-      let bytes = page.end(of: last) - page.start(of: records.lowerBound)
-      // Records beyond this size belong to the next batch.
-      if size > 0, size + bytes > Int(Int32.max) { return 0 }
-      append(page, records, to: builder, request.columns)
-      numbers += records
-      size += bytes
-      return records.count
-    }
+    let found = try cells.rows(request, finder)
     try file.checkUnchanged()
-    if next == request.first, next > reader.index.known {
-      throw .noRow(next, inSection: 0, of: reader.index.known)
+    if found.next == request.first, found.next > reader.index.known {
+      throw .noRow(found.next, inSection: 0, of: reader.index.known)
     }
     noteUnconverted()
-    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
+    return found
   }
 
   func rows(
@@ -168,65 +129,10 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     let wanted = paths.map(\.row)
     // Frees the paths, since there can be a million and the rows need the memory.
     _ = consume paths
-    let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
-    let count = try reader.gather(wanted, withOffsets: includesIDs) {
-      page, records throws(TableError) in
-      append(page, records, to: builder, numbers)
-    }
+    let batch = try cells.rows(numbered: wanted, columns: numbers, includesIDs: includesIDs)
     try file.checkUnchanged()
     noteUnconverted()
-    return try checked(builder.finish(rowCount: count), numbers) { wanted[$0] }
-  }
-
-  /// The rows of a batch in front of the first cell that does not have the type of its column. `number` returns the number
-  /// of a row in the table.
-  ///
-  /// Only a sample of the cells determines such a type. Throws ``TableError`` with `.constraint` if the first row has such a cell.
-  private func checked(
-    _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
-  ) throws(TableError) -> Batch {
-    guard options.checksTypes else { return batch }
-    var (end, wrong) = (batch.rowCount, 0)
-    for (cells, column) in zip(batch.columns, numbers) {
-      guard let type = columns[column].reads,
-        let misfit = cells.firstMisfit(
-          of: type, hasDecimalComma: options.hasDecimalComma), misfit < end
-      else { continue }
-      (end, wrong) = (misfit, column)
-    }
-    if end == batch.rowCount { return batch }
-    guard end == 0 else { return batch[0..<end] }
-    let cells = numbers.firstIndex(of: wrong).map { batch.columns[$0] }
-    throw misfit(cells?[0], wrong, row: number(0))
-  }
-
-  private func misfit(_ cell: Cell?, _ column: Int, row: Int) -> TableError {
-    let text = cell.map { "\"\($0.description.prefix(60))\"" } ?? "a cell"
-    let (name, type) = (columns[column].name, columns[column].valueType.name)
-    let message =
-      options.types == .sample
-      ? "column \"\(name)\": \(text) does not have the type \(type) of the cells in the first MiB; use -o types=infer, which reads the whole file first, or -o types=text"
-      : "column \"\(name)\": \(text) does not have the type \(type) that the option column-types names"
-    return TableError(.constraint, message, section: 0, row: row, column: column)
-  }
-
-  private func append(
-    _ page: RecordPage, _ records: Range<Int>, to builder: BatchBuilder, _ numbers: [Int]
-  ) {
-    let layout = text.layout(page, records)
-    for (builder, column) in zip(builder.columns, numbers) {
-      let (written, surplus) = text.append(column, page, records, layout, to: builder)
-      if let surplus { noteSurplus(page, surplus) }
-      // Checking here costs a hundredth of writing, because the cells are still in the cache.
-      if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }
-    }
-    if let ids = builder.ids {
-      for record in records { ids.append(page.id(of: record)) }
-    }
-    if page.openEnd == .quote, records.contains(page.numbers.upperBound - 1) {
-      noteUnclosed(page)
-    }
-    if page.mostQuotedLineEnds >= CSVSource.longCell { noteLongCell(page, records) }
+    return batch
   }
 
   // Ids
@@ -264,14 +170,61 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     return .text(StyledText("\(number)"))
   }
 
+  // Shares
+
+  func shares(
+    ofSection section: Int, from first: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    guard section == 0 else { throw .noSection(section) }
+    cancel.begin()
+    guard let shares = try reader.shares(from: first, size: size) else { return nil }
+    let (text, options) = (text, options)
+    // The source must not be asked on other threads.
+    let checks = (checksUTF8, checksLongCells)
+    let last = columns.count - 1
+    return SharedRecords(shares, columns) { reader in
+      RowCells(
+        text, reader, options, CancelFlag(), notes: ShareNotes(for: checks, lastColumn: last))
+    } taken: { [self] cells, first throws(TableError) in
+      guard self.text === text else { throw .wrongShare }
+      try file.checkUnchanged()
+      guard let notes = cells.notes as? ShareNotes else { return }
+      for remark in notes.remarks { try note(remark, from: first) }
+      noteUnconverted()
+    }
+  }
+
+  /// Adds the diagnostic that some records of a share deserve, unless there is one of this kind. `first` is the number of
+  /// the share's first record.
+  private func note(_ remark: ShareNotes.Remark, from first: Int) throws(TableError) {
+    let numbers = remark.column.map { [$0] } ?? []
+    let end = first + remark.records.upperBound
+    var next = first + remark.records.lowerBound
+    while next < end, !diagnosticQueue.has(remark.kind.rawValue),
+      let page = try reader.page(with: next)
+    {
+      let run = next..<min(page.numbers.upperBound, end)
+      cells.append(page, run, to: BatchBuilder(numbers.map { columns[$0].type }), numbers)
+      next = run.upperBound
+    }
+  }
+
   // Diagnostics
+
+  /// The kinds of diagnostics about records.
+  enum DiagnosticKind: String {
+    case surplus
+    case encoding = "UTF-8"
+    case unclosed = "quote"
+    case longCell = "long"
+  }
 
   func nextDiagnostic() -> Diagnostic? { diagnosticQueue.next() }
 
-  private func noteSurplus(_ page: RecordPage, _ record: Int) {
+  func noteSurplus(_ page: RecordPage, _ record: Int) {
     let count = page.fields(of: record).count
     diagnosticQueue.add(
-      "surplus",
+      DiagnosticKind.surplus.rawValue,
       "row \(place(of: page.textNumber(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the last cell contains the rest (use -o columns=\(count) for more columns)"
     )
   }
@@ -291,45 +244,32 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     return (try? text.lineNumber(at: start + offset)) ?? 0
   }
 
-  private func noteUnclosed(_ page: RecordPage) {
+  func noteUnclosed(_ page: RecordPage) {
     let record = page.numbers.upperBound - 1
     let quote = page.start(ofField: page.fields(of: record).upperBound - 1)
     diagnosticQueue.add(
-      "quote",
+      DiagnosticKind.unclosed.rawValue,
       DelimitedText.unclosed(
         inLine: line(page, record, at: quote), "row \(page.textNumber(of: record))"))
   }
 
-  /// The number of line ends in a cell from which the source reports it. Usually the quote of such a cell is no quote.
-  private static let longCell = 20
+  var checksLongCells: Bool { !diagnosticQueue.has(DiagnosticKind.longCell.rawValue) }
 
-  private func noteLongCell(_ page: RecordPage, _ records: Range<Int>) {
-    guard let quote = text.rules.quote, !diagnosticQueue.has("long") else { return }
-    for record in records {
-      // An unclosed cell has a diagnostic of its own.
-      if page.openEnd == .quote, record == page.numbers.upperBound - 1 { continue }
-      // Most records of the page have few line ends. Only the others are divided into cells.
-      let (start, end) = (page.start(of: record), page.end(of: record))
-      guard end - start >= CSVSource.longCell,
-        UnsafeRawBufferPointer(start: page.bytes + start, count: end - start).lineEndCount
-          >= CSVSource.longCell
-      else { continue }
-      for cell in page.cells(of: record, quotedWith: quote) {
-        let ends = cell.lineEndCount
-        guard ends >= CSVSource.longCell, let base = cell.baseAddress else { continue }
-        let (row, place) = (page.textNumber(of: record), base - page.bytes)
-        let message =
-          "line \(line(page, record, at: place)) (row \(row)): a quoted cell has \(ends + 1) lines (if the quote is a plain character, use -o quote=none)"
-        diagnosticQueue.add("long", message)
-        return
-      }
-    }
+  func noteLongCell(_ page: RecordPage, _ record: Int, _ cell: UnsafeRawBufferPointer) {
+    guard let base = cell.baseAddress else { return }
+    let (row, place) = (page.textNumber(of: record), base - page.bytes)
+    diagnosticQueue.add(
+      DiagnosticKind.longCell.rawValue,
+      "line \(line(page, record, at: place)) (row \(row)): a quoted cell has \(cell.lineEndCount + 1) lines (if the quote is a plain character, use -o quote=none)"
+    )
   }
 
   /// Whether to look for a cell that is not UTF-8. Converted text is UTF-8, and one report is enough.
-  private var checksUTF8: Bool { !text.decoded.isConverted && !diagnosticQueue.has("UTF-8") }
+  var checksUTF8: Bool {
+    !text.decoded.isConverted && !diagnosticQueue.has(DiagnosticKind.encoding.rawValue)
+  }
 
-  private func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>) {
+  func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>) {
     for record in records {
       guard let bounds = text.bounds(column, page, record),
         !UnsafeRawBufferPointer(start: page.bytes + bounds.lowerBound, count: bounds.count)
@@ -338,7 +278,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
       let row = page.textNumber(of: record)
       let line = line(page, record, at: bounds.lowerBound)
       diagnosticQueue.add(
-        "UTF-8",
+        DiagnosticKind.encoding.rawValue,
         "line \(line) (row \(row), \(columns[column].name)) is not UTF-8, and its bytes are unchanged; \(DelimitedText.encodingHint)"
       )
       return

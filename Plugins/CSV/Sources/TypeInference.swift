@@ -20,24 +20,57 @@ extension DelimitedText {
   }
 
   /// Observes all cells. All processors read a stored text; a stream is read to its end. Only tests set `threads` and
-  /// `least`, the number of bytes that are worth a thread.
+  /// `size`, the size of a share in bytes.
   func typesOfAllCells(
-    _ cancel: CancelFlag, threads: Int = Cores.count, least: Int = 1 << 20
+    _ cancel: CancelFlag, threads: Int = Cores.count, size: Int = 4 << 20
   ) throws(TableError) -> CellTypes {
-    let shares = try reader.shares(threads, least: least)
-    guard shares.count > 1 else { return try observe(reader, cancel) { _ in true } }
-    var results: [Result<CellTypes, TableError>?] = Array(repeating: nil, count: shares.count)
-    results.withUnsafeMutableBufferPointer { results in
-      nonisolated(unsafe) let results = results
-      inParallel(shares.count) { number in
-        let share = shares[number]
-        results[number] = Result { () throws(TableError) in
-          try observe(reader.reader(of: share), cancel) { $0.end < share.upperBound }
-        }
-      }
+    if threads > 1, let shares = try reader.shares(from: 0, size: size),
+      let types = try types(of: shares, threads, cancel)
+    {
+      if types.undecided.isEmpty { forgetRead() }
+      return types
     }
-    var types = CellTypes(columns)
-    for result in results { if let result { types.merge(try result.get()) } }
+    let types = try observe(reader, cancel) { _ in true }
+    if types.undecided.isEmpty { forgetRead() }
+    return types
+  }
+
+  /// Forgets which records are known, so that this does not depend on the number of threads.
+  private func forgetRead() {
+    reader.forget()
+    reader.index.reopen(at: 0, offset: start)
+  }
+
+  /// Observes the cells of all shares. Returns nil if a border between two of them is wrong.
+  private func types(
+    of shares: RecordShares, _ threads: Int, _ cancel: CancelFlag
+  ) throws(TableError) -> CellTypes? {
+    var types: CellTypes? = CellTypes(columns)
+    var failure: TableError?
+    produceInOrder(shares.count, threads: threads, ahead: 2 * threads) { number in
+      Result { () throws(TableError) in
+        guard let reader = try shares.reader(of: number) else { return nil }
+        let types = try observe(reader, cancel) { _ in true }
+        return (reader, types)
+      }
+    } consume: { (_, result: Result<(RecordReader, CellTypes)?, TableError>) in
+      do throws(TableError) {
+        guard let (reader, found) = try result.get() else { return true }
+        // A share ends early if its columns have turned out to be text.
+        let isEnough = found.undecided.isEmpty && !reader.index.endsOpen
+        guard shares.continues(with: reader), isEnough || shares.isWhole(reader) else {
+          types = nil
+          return false
+        }
+        types?.merge(found)
+        if isEnough { return false }
+        try shares.take(reader)
+      } catch {
+        failure = error
+      }
+      return types != nil && failure == nil
+    }
+    if let failure { throw failure }
     return types
   }
 

@@ -4,23 +4,22 @@ import TabellaSDK
 
 /// The lines of a text, in one section or divided into several.
 final class TextSource: ProviderSource, TableSections, TableGathering, TableIdentity,
-  TableSupplementary, TableDiagnostics, LiveRecords, RowSearching
+  TableSupplementary, TableDiagnostics, LiveRecords, RowSearching, RowSharing
 {
-  /// The number of bytes of lines after which a batch ends early.
-  private static let batchSize = 1 << 20
   /// The number of lines in the preview of a section, and before and after the row in that of a row.
   private static let previewLines = (section: 10, around: 3)
   private static let longestPreviewLine = 1000
 
   /// The line, and the parts of the line that the pattern names.
   let columns: [Column]
-  private var pattern: LinePattern?
+  private let pattern: LinePattern?
   let shownFile: ShownFile
   let encoding: String?
   let sectioning: Sectioning
   private let headings: HeadingStyle?
   /// The current text. A commit or a pull replaces it.
   private(set) var text: LineText
+  private var cells: LineCells
   let cancel = CancelFlag()
   let live = LiveFile()
   private var diagnosticQueue = DiagnosticQueue()
@@ -37,6 +36,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     self.headings = headings
     text = try LineText(
       file, encoding: encoding, SectionFinder(sectioning, HeadingReader(headings)), cancel)
+    cells = LineCells(text.reader, columns, pattern, cancel)
     if let diagnostic = shownFile.diagnostic { diagnosticQueue.add("in place", diagnostic) }
     try file.checkUnchanged()
   }
@@ -54,7 +54,10 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       bytes, encoding: encoding, SectionFinder(sectioning, HeadingReader(headings)), cancel)
   }
 
-  func show(_ text: LineText) { self.text = text }
+  func show(_ text: LineText) {
+    self.text = text
+    cells = LineCells(text.reader, columns, pattern, cancel)
+  }
 
   /// Shows the saved file.
   func show(_ bytes: any ByteSource) throws(TableError) {
@@ -180,8 +183,9 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
         throw .noRow(request.first, inSection: request.section, of: lines.count)
       }
     }
-    let batch = try batch(
-      lines.dropFirst(request.first).prefix(request.count), request)
+    let batch = try cells.batch(lines.dropFirst(request.first).prefix(request.count), request)
+    try file.checkUnchanged()
+    noteUnconverted()
     if batch.rowCount == 0, sectioning == .none {
       try reader.index.know(request.first)
       let count = reader.index.known
@@ -195,76 +199,41 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
 
   /// Returns the lines that may contain all terms.
   func rows(_ request: RowRequest, containing terms: [SearchTerm]) throws(TableError) -> FoundRows {
-    guard canSearch, let finder = RecordFinder(terms, reader.rules) else {
+    guard canSearch, let finder = cells.finder(of: terms) else {
       return FoundRows(try rows(request), from: request.first)
     }
     try check(request)
     guard request.section == 0 else { throw .noSection(request.section) }
     cancel.begin()
-    let builder = BatchBuilder(for: request, of: columns)
-    var numbers: [Int] = []
-    var size = 0
-    let next = try reader.search(from: request.first, finder, cancel) {
-      page, run throws(TableError) in
-      if size >= TextSource.batchSize { return 0 }
-      let lines = run.prefix(request.count - numbers.count)
-      guard let last = lines.last else { return 0 }
-      let bytes = page.end(of: last) - page.start(of: lines.lowerBound)
-      // Lines beyond this size belong to the next batch.
-      if size > 0, size + bytes > Int(Int32.max) { return 0 }
-      append(page, lines, request.columns, to: builder)
-      numbers += lines
-      size += bytes + lines.count * 8
-      return lines.count
-    }
+    let found = try cells.rows(request, finder)
     try file.checkUnchanged()
-    if next == request.first, next > reader.index.known {
-      throw .noRow(next, inSection: 0, of: reader.index.known)
+    if found.next == request.first, found.next > reader.index.known {
+      throw .noRow(found.next, inSection: 0, of: reader.index.known)
     }
-    if let diagnostic = decoded.diagnostic { diagnosticQueue.add("encoding", diagnostic) }
-    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
+    noteUnconverted()
+    return found
   }
 
-  /// As many of `lines` as fit into a batch.
-  private func batch(_ lines: Range<Int>, _ request: RowRequest) throws(TableError) -> Batch {
-    let builder = BatchBuilder(for: request, of: columns)
-    var next = lines.lowerBound
-    var size = 0
-    while next < lines.upperBound, size < TextSource.batchSize,
-      // Rows of a stream that have arrived do not wait for others.
-      let page = try reader.page(with: next, waits: next == lines.lowerBound)
-    {
-      let numbers = next..<min(lines.upperBound, page.numbers.upperBound)
-      let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: next)
-      // Lines beyond this size belong to the next batch.
-      if next > lines.lowerBound, size + bytes > Int(Int32.max) { break }
-      append(page, numbers, request.columns, to: builder)
-      size += bytes + numbers.count * 8
-      next = numbers.upperBound
-    }
-    try file.checkUnchanged()
+  private func noteUnconverted() {
     if let diagnostic = decoded.diagnostic { diagnosticQueue.add("encoding", diagnostic) }
-    return builder.finish(rowCount: next - lines.lowerBound)
   }
 
-  private func append(
-    _ page: RecordPage, _ numbers: Range<Int>, _ columns: [Int], to builder: BatchBuilder
-  ) {
-    let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: numbers.lowerBound)
-    for (column, number) in zip(builder.columns, columns) where number == 0 {
-      column.append(numbers.count, room: bytes) { number, place in
-        let line = page.bytes(of: numbers.lowerBound + number)
-        memcpy(place, line.baseAddress!, line.count)
-        return line.count
-      }
-    }
-    if let ids = builder.ids { for number in numbers { ids.append(page.id(of: number)) } }
-    let parts = zip(builder.columns, columns).filter { $0.1 > 0 }
-    guard !parts.isEmpty else { return }
-    for number in numbers {
-      pattern?.withParts(of: page.bytes(of: number), parts.map { $0.1 - 1 }) { index, part in
-        if let part { parts[index].0.append(bytes: part) } else { parts[index].0.appendMissing() }
-      }
+  /// Only a text with one section is divided, because sections are found in their lines.
+  var canShare: Bool { sectioning == .none }
+
+  func shares(
+    ofSection section: Int, from first: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    guard section == 0, canShare else { throw .noSection(section) }
+    cancel.begin()
+    guard let shares = try reader.shares(from: first, size: size) else { return nil }
+    let (text, columns, pattern) = (text, columns, pattern)
+    return SharedRecords(shares, columns) { reader in
+      LineCells(reader, columns, pattern, CancelFlag())
+    } taken: { [self] _, _ throws(TableError) in
+      guard self.text === text else { throw .wrongShare }
+      try file.checkUnchanged()
+      noteUnconverted()
     }
   }
 
@@ -273,14 +242,11 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   ) throws(TableError) -> Batch {
     try check(gathering: paths, columns: numbers, includesIDs: includesIDs)
     cancel.begin()
-    let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
     let lines = try paths.map { path throws(TableError) in try line(at: path) }
-    let count = try reader.gather(lines, withOffsets: includesIDs) {
-      page, records throws(TableError) in append(page, records, numbers, to: builder)
-    }
+    let batch = try cells.rows(numbered: lines, columns: numbers, includesIDs: includesIDs)
     try file.checkUnchanged()
-    if let diagnostic = decoded.diagnostic { diagnosticQueue.add("encoding", diagnostic) }
-    return builder.finish(rowCount: count)
+    noteUnconverted()
+    return batch
   }
 
   /// The line number of a row.

@@ -55,6 +55,25 @@ struct Aggregator {
     for index in states.indices { try states[index].append(cells[index], groups) }
   }
 
+  /// The same aggregates without groups.
+  var emptied: Aggregator {
+    var copy = self
+    copy.counts = []
+    for index in states.indices { copy.states[index] = states[index].emptied }
+    return copy
+  }
+
+  /// Whether ``merge(_:groups:)`` gives the same result as adding all rows to one value. A sum of doubles depends on the
+  /// order of the additions.
+  var canMerge: Bool { states.allSatisfy(\.canMerge) }
+
+  /// Adds the rows of another value of the same aggregates, which follow. `groups` holds the number of each of its groups
+  /// here, below the number of groups that there is room for.
+  mutating func merge(_ next: Aggregator, groups: [UInt32]) {
+    for (group, count) in next.counts.enumerated() { counts[Int(groups[group])] += count }
+    for index in states.indices { states[index].merge(next.states[index], groups) }
+  }
+
   /// The results, one column per aggregate, and one row per group in the given order.
   func results(_ order: [UInt32]) -> [AggregateColumn] {
     aggregates.map { aggregate in
@@ -128,6 +147,58 @@ private struct ColumnState {
     grow(&greatest, functions.contains(.max), nil)
     grow(&firsts, functions.contains(.first), .missing)
     grow(&lasts, functions.contains(.last), .missing)
+  }
+
+  var emptied: ColumnState { ColumnState(column, number: number, functions) }
+
+  var canMerge: Bool { !isReal || !hasSum }
+
+  mutating func merge(_ next: ColumnState, _ groups: [UInt32]) {
+    for (group, sum) in next.sums.enumerated() { sums[Int(groups[group])].add(sum) }
+    for (group, count) in next.counts.enumerated() { counts[Int(groups[group])] += count }
+    for (group, some) in next.numbers.enumerated() { numbers[Int(groups[group])] += some }
+    for (group, some) in next.reals.enumerated() { reals[Int(groups[group])] += some }
+    for (group, count) in next.empties.enumerated() { empties[Int(groups[group])] += count }
+    mergeDistinct(next, groups)
+    for (group, extreme) in next.least.enumerated() {
+      guard let extreme else { continue }
+      let group = Int(groups[group])
+      if let known = least[group], compare(extreme, known) >= 0 { continue }
+      least[group] = extreme
+    }
+    for (group, extreme) in next.greatest.enumerated() {
+      guard let extreme else { continue }
+      let group = Int(groups[group])
+      if let known = greatest[group], compare(extreme, known) <= 0 { continue }
+      greatest[group] = extreme
+    }
+    for (group, cell) in next.firsts.enumerated() where firsts[Int(groups[group])] == .missing {
+      firsts[Int(groups[group])] = cell
+    }
+    for (group, cell) in next.lasts.enumerated() where cell != .missing {
+      lasts[Int(groups[group])] = cell
+    }
+  }
+
+  private mutating func mergeDistinct(_ next: ColumnState, _ groups: [UInt32]) {
+    let numbers = (0..<UInt32(truncatingIfNeeded: next.values.count)).map { value in
+      next.values.withKey(value) { values.number(of: $0) }
+    }
+    for pair in 0..<UInt32(truncatingIfNeeded: next.pairs.count) {
+      let (group, value) = next.pairs.withKey(pair) { pair in
+        (
+          groups[Int(pair.loadUnaligned(as: UInt32.self))],
+          numbers[Int(pair.loadUnaligned(fromByteOffset: 4, as: UInt32.self))]
+        )
+      }
+      addDistinct(value, group)
+    }
+  }
+
+  /// Negative if a value comes before another one, 0 if both are equal, otherwise positive.
+  private func compare(_ left: Extreme, _ right: Extreme) -> Int {
+    ExtremeKey.compare(
+      left, right, hasWords: ExtremeKey.hasWords(column), hasComma: column.hasDecimalComma)
   }
 
   mutating func append(
@@ -225,11 +296,17 @@ private struct ColumnState {
         cells.type.isBytes
         ? cells.withBytes(at: row) { values.number(of: $0) }
         : withUnsafeBytes(of: cells.keyWord(row)) { values.number(of: $0) }
-      let pair = (groups[row], value)
-      let known = pairs.count
-      if withUnsafeBytes(of: pair, { Int(pairs.number(of: $0)) }) == known {
-        distinct[Int(groups[row])] += 1
-      }
+      addDistinct(value, groups[row])
+    }
+  }
+
+  /// Notes that a group has a value.
+  @inline(__always)
+  private mutating func addDistinct(_ value: UInt32, _ group: UInt32) {
+    let pair = (group, value)
+    let known = pairs.count
+    if withUnsafeBytes(of: pair, { Int(pairs.number(of: $0)) }) == known {
+      distinct[Int(group)] += 1
     }
   }
 
@@ -410,6 +487,15 @@ private struct ExtremeKey {
     }
   }
 
+  /// Whether the stored values of a column have words.
+  static func hasWords(_ column: Column) -> Bool {
+    switch column.valueType {
+    case .text, .binary: false
+    case .integer, .real: column.type != .text
+    case .boolean, .date: true
+    }
+  }
+
   /// Whether the text of a cell can be read as the column's type.
   func hasValue(_ row: Int) -> Bool { values.map { !$0.isMissing(row) } ?? true }
 
@@ -431,25 +517,40 @@ private struct ExtremeKey {
 
   /// Negative if the cell comes before the stored value, 0 if both are equal, otherwise positive.
   func compare(_ row: Int, _ known: Extreme) -> Int {
-    if values != nil {
-      let word = word(row)
-      return word == known.word ? 0 : word < known.word ? -1 : 1
+    if values != nil { return ExtremeKey.compare(word(row), known.word) }
+    return cells.withBytes(at: row) { text in
+      ExtremeKey.compare(text, nil, known, hasComma: hasComma)
     }
+  }
+
+  /// Compares two stored values in the same way.
+  static func compare(_ left: Extreme, _ right: Extreme, hasWords: Bool, hasComma: Bool) -> Int {
+    if hasWords { return compare(left.word, right.word) }
+    switch left.cell {
+    case .text(let bytes), .binary(let bytes):
+      return bytes.withUnsafeBytes { compare($0, left.number, right, hasComma: hasComma) }
+    default: return 0
+    }
+  }
+
+  private static func compare(_ left: UInt64, _ right: UInt64) -> Int {
+    left == right ? 0 : left < right ? -1 : 1
+  }
+
+  /// Compares a text or binary with a stored value. `number` is the number that the text is, if that is known.
+  private static func compare(
+    _ text: UnsafeRawBufferPointer, _ number: NumberText?, _ known: Extreme, hasComma: Bool
+  ) -> Int {
     guard case .text(let bytes) = known.cell else {
       guard case .binary(let bytes) = known.cell else { return 0 }
-      return bytes.withUnsafeBytes { known in
-        cells.withBytes(at: row) { NaturalOrder.compareBytes($0, known) }
-      }
+      return bytes.withUnsafeBytes { NaturalOrder.compareBytes(text, $0) }
     }
     return bytes.withUnsafeBytes { knownText in
-      cells.withBytes(at: row) { text in
-        let number = NumberText(text, hasComma: hasComma)
-        switch (number, known.number) {
-        case (let number?, let other?): return NumberText.compare(number, text, other, knownText)
-        case (nil, nil): return NaturalOrder.compare(text, knownText)
-        case (_?, nil): return -1
-        case (nil, _?): return 1
-        }
+      switch (number ?? NumberText(text, hasComma: hasComma), known.number) {
+      case (let number?, let other?): return NumberText.compare(number, text, other, knownText)
+      case (nil, nil): return NaturalOrder.compare(text, knownText)
+      case (_?, nil): return -1
+      case (nil, _?): return 1
       }
     }
   }

@@ -42,6 +42,24 @@ struct ExactSum {
     scale = decimals
   }
 
+  /// Adds another sum.
+  mutating func add(_ other: ExactSum) {
+    for sum in other.large { addLarge(sum.value) }
+    let decimals = max(scale, other.scale)
+    let (raised, isLarge) = total.multipliedReportingOverflow(
+      by: Int128(ExactNumber.powers[decimals - scale]))
+    let (term, isTermLarge) = other.total.multipliedReportingOverflow(
+      by: Int128(ExactNumber.powers[decimals - other.scale]))
+    let (sum, overflow) = raised.addingReportingOverflow(term)
+    if isLarge || isTermLarge || overflow {
+      addLarge(ExactDecimal(total, scale: scale))
+      addLarge(ExactDecimal(other.total, scale: other.scale))
+      (total, scale) = (0, decimals)
+    } else {
+      (total, scale) = (sum, decimals)
+    }
+  }
+
   private mutating func addLarge(_ number: ExactDecimal) {
     if large.isEmpty { large.append(LargeSum()) }
     large[0].add(number)

@@ -52,23 +52,117 @@ extension TableDataSource {
   }
 }
 
-/// Reads the columns that aggregates need, in large batches.
-struct AggregateReader {
-  private let source: any TableDataSource
+/// Adds rows to aggregates.
+private struct AggregatedRows: RowCollector {
+  /// How the group of a row is determined.
+  enum Assignment {
+    /// All rows have this group.
+    case one(UInt32)
+    /// The keys say it. They need the first columns of a batch.
+    case keys
+    /// The groups are listed. The next row has the one at `next`.
+    case listed([UInt32], next: Int)
+  }
+
+  var assignment = Assignment.one(0)
+  var keys: GroupKeys?
   /// The aggregates of groups.
   var aggregator: Aggregator
   /// The aggregates of all rows, as the only group.
-  private(set) var total: Aggregator?
-  private var rowsDone = 0
+  var total: Aggregator?
+  /// For each column of the aggregates, its index in a batch.
+  var places: [Int] = []
+  /// The number of rows of the section so far.
+  var rows = 0
+  /// The number of rows in front of the batch that failed.
+  var failed: Int?
   private var groups: [UInt32] = []
+
+  init(_ aggregator: Aggregator, _ total: Aggregator?) {
+    (self.aggregator, self.total) = (aggregator, total)
+  }
+
+  var canMerge: Bool {
+    if case .listed = assignment { return false }
+    return aggregator.canMerge && total?.canMerge ?? true
+  }
+
+  var emptied: AggregatedRows {
+    var copy = AggregatedRows(aggregator.emptied, total?.emptied)
+    (copy.assignment, copy.keys, copy.places) = (assignment, keys?.emptied, places)
+    if case .one = assignment { copy.assignment = .one(0) }
+    copy.total?.makeRoom(forGroups: 1)
+    return copy
+  }
+
+  mutating func append(_ batch: Batch) throws(TableError) {
+    groups.removeAll(keepingCapacity: true)
+    switch assignment {
+    case .one(let group): groups += repeatElement(group, count: batch.rowCount)
+    case .keys:
+      let keyed = Batch(
+        rowCount: batch.rowCount, columns: Array(batch.columns.prefix(keys?.columns.count ?? 0)))
+      keys?.number(keyed, &groups)
+    case .listed(let list, let next):
+      groups += list[next..<next + batch.rowCount]
+      assignment = .listed(list, next: next + batch.rowCount)
+    }
+    failed = rows
+    try append(places.map { batch.columns[$0] })
+    failed = nil
+    rows += batch.rowCount
+  }
+
+  private mutating func append(_ cells: [ColumnBatch]) throws(TableError) {
+    if let most = groups.max() { aggregator.makeRoom(forGroups: Int(most) + 1) }
+    var failure: TableError?
+    groups.withUnsafeBufferPointer { groups in
+      do throws(TableError) { try aggregator.append(cells, groups: groups) } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    guard total != nil else { return }
+    let zeros = [UInt32](repeating: 0, count: groups.count)
+    zeros.withUnsafeBufferPointer { zeros in
+      do throws(TableError) { try total?.append(cells, groups: zeros) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  mutating func merge(_ next: AggregatedRows) {
+    var numbers: [UInt32]
+    if let keys = next.keys {
+      numbers = self.keys?.mergeGroups(keys) ?? []
+      aggregator.makeRoom(forGroups: self.keys?.groupCount ?? 0)
+    } else {
+      guard case .one(let group) = assignment else { return }
+      numbers = [group]
+    }
+    aggregator.merge(next.aggregator, groups: numbers)
+    if let total = next.total { self.total?.merge(total, groups: [0]) }
+    rows += next.rows
+  }
+}
+
+/// Reads the columns that aggregates need, in large batches.
+struct AggregateReader {
+  private let source: any TableDataSource
+  private var collected: AggregatedRows
+  /// The number of rows in the sections that were read.
+  private var rowsDone = 0
   private var order: [Int]?
   private var count = 0
 
+  /// The aggregates of groups.
+  var aggregator: Aggregator { collected.aggregator }
+  /// The aggregates of all rows, as the only group.
+  var total: Aggregator? { collected.total }
+
   init(_ source: any TableDataSource, _ aggregator: Aggregator, _ total: Aggregator?) {
     self.source = source
-    self.aggregator = aggregator
-    self.total = total
-    self.total?.makeRoom(forGroups: 1)
+    collected = AggregatedRows(aggregator, total)
+    collected.total?.makeRoom(forGroups: 1)
   }
 
   /// The groups of the aggregator in the order of the source's sections.
@@ -95,19 +189,14 @@ struct AggregateReader {
     // Reading each group alone would read the base once per group.
     let index = try grouped.grouped()
     count = index.groups.counts.count
-    aggregator.makeRoom(forGroups: count)
+    collected.aggregator.makeRoom(forGroups: count)
     if aggregator.columns.isEmpty {
       for (group, rows) in index.groups.counts.enumerated() { add(rows: rows, group: group) }
       return
     }
     for section in 0..<index.baseStarts.count - 1 {
-      var next = index.baseStarts[section]
-      try read(grouped.base, section: section, aggregator.columns, flag, onProgress) {
-        batch, groups in
-        groups += index.groups.groupOfRow[next..<next + batch.rowCount]
-        next += batch.rowCount
-        return batch.columns
-      }
+      collected.assignment = .listed(index.groups.groupOfRow, next: index.baseStarts[section])
+      try read(grouped.base, section: section, aggregator.columns, flag, onProgress)
     }
   }
 
@@ -126,93 +215,63 @@ struct AggregateReader {
     _ source: any TableDataSource, section: Int, asGroup group: Int, _ flag: CancelFlag,
     _ onProgress: (Int) -> Void
   ) throws(TableError) {
-    aggregator.makeRoom(forGroups: group + 1)
+    collected.aggregator.makeRoom(forGroups: group + 1)
     guard !aggregator.columns.isEmpty else {
       return add(rows: try source.exactNumberOfRows(inSection: section), group: group)
     }
-    try read(source, section: section, aggregator.columns, flag, onProgress) { batch, groups in
-      groups += repeatElement(UInt32(truncatingIfNeeded: group), count: batch.rowCount)
-      return batch.columns
-    }
+    collected.assignment = .one(UInt32(truncatingIfNeeded: group))
+    try read(source, section: section, aggregator.columns, flag, onProgress)
   }
 
   private mutating func add(rows: Int, group: Int) {
-    aggregator.append(rows: rows, group: group)
-    total?.append(rows: rows, group: 0)
+    collected.aggregator.append(rows: rows, group: group)
+    collected.total?.append(rows: rows, group: 0)
   }
 
   /// Reads all rows and determines their groups by keys.
   mutating func readGroups(
     _ keys: inout GroupKeys, flag: CancelFlag, onProgress: (Int) -> Void
   ) throws(TableError) {
-    aggregator.makeRoom(forGroups: keys.counts.count)
+    collected.aggregator.makeRoom(forGroups: keys.counts.count)
     var columns = keys.columns
     for column in aggregator.columns where !columns.contains(column) { columns.append(column) }
-    let keyCount = keys.columns.count
-    let places = aggregator.columns.map { columns.firstIndex(of: $0) ?? 0 }
+    collected.places = aggregator.columns.map { columns.firstIndex(of: $0) ?? 0 }
+    collected.assignment = .keys
+    // The reader is the only owner of the keys while they grow, so they are not copied.
+    let empty = keys.emptied
+    collected.keys = keys
+    keys = empty
+    defer {
+      keys = collected.keys ?? empty
+      collected.keys = nil
+    }
     var section = 0
     while try source.numberOfSections(knowing: section + 1).value > section {
       if columns.isEmpty {
         add(rows: try source.exactNumberOfRows(inSection: section), group: 0)
       } else {
-        try read(source, section: section, columns, flag, onProgress) { batch, groups in
-          keys.number(
-            Batch(rowCount: batch.rowCount, columns: Array(batch.columns.prefix(keyCount))),
-            &groups)
-          return places.map { batch.columns[$0] }
-        }
+        try read(source, section: section, columns, flag, onProgress)
       }
       section += 1
     }
   }
 
-  /// Reads a section. `assign` appends the group of each row, and returns the columns of the aggregator.
-  /// It must not use the source, because a thread reads the next rows during the call. Nor may `onProgress`.
+  /// Reads a section. `onProgress` must not use the source, because other threads may read it.
   private mutating func read(
     _ source: any TableDataSource, section: Int, _ columns: [Int], _ flag: CancelFlag,
-    _ onProgress: (Int) -> Void, _ assign: (Batch, inout [UInt32]) -> [ColumnBatch]
+    _ onProgress: (Int) -> Void
   ) throws(TableError) {
-    var (first, appended) = (0, 0)
-    var failed: Int?
+    collected.rows = 0
+    if case .keys = collected.assignment {} else { collected.places = Array(columns.indices) }
+    let done = rowsDone
     do throws(TableError) {
-      try readAhead { () throws(TableError) -> Batch? in
-        let batch = try source.rows(
-          RowRequest(
-            section: section, first: first, count: MappedSource.batchSize, columns: columns))
-        try flag.check()
-        first += batch.rowCount
-        return batch.rowCount == 0 ? nil : batch
-      } _: { batch throws(TableError) in
-        groups.removeAll(keepingCapacity: true)
-        let cells = assign(batch, &groups)
-        failed = appended
-        try append(cells)
-        failed = nil
-        appended += batch.rowCount
-        rowsDone += batch.rowCount
-        onProgress(rowsDone)
-      }
+      rowsDone += try collect(
+        source, section: section, columns: columns, into: &collected, flag
+      ) { count throws(TableError) in onProgress(done + count) }
     } catch {
-      guard let failed else { throw error }
+      guard let failed = collected.failed else { throw error }
       throw try error.inBase(of: source, section: section, first: failed)
     }
-  }
-
-  private mutating func append(_ cells: [ColumnBatch]) throws(TableError) {
-    if let most = groups.max() { aggregator.makeRoom(forGroups: Int(most) + 1) }
-    var failure: TableError?
-    groups.withUnsafeBufferPointer { groups in
-      do throws(TableError) { try aggregator.append(cells, groups: groups) } catch {
-        failure = error
-      }
-    }
-    if let failure { throw failure }
-    guard total != nil else { return }
-    let zeros = [UInt32](repeating: 0, count: groups.count)
-    zeros.withUnsafeBufferPointer { zeros in
-      do throws(TableError) { try total?.append(cells, groups: zeros) } catch { failure = error }
-    }
-    if let failure { throw failure }
   }
 }
 

@@ -6,11 +6,13 @@
 ///
 /// The source that delivers the answers must keep memory safe: the runs of a batch must lie in memory that it owns.
 package final class CheckedSource: CompleteSource {
-  let base: any TableDataSource
+  package let base: any TableDataSource
   let provider: String
   let judgement: EditJudgement
   /// The part of the source that searches; its answers are checked, too.
   let searcher: (any RowSearching)?
+  /// The part of the source that divides its rows. Its shares are checked sources.
+  let sharer: (any RowSharing)?
   package private(set) var columns: [Column]
   package let abilities: AbilitySet
   package let hasVolatileOrder: Bool
@@ -18,12 +20,13 @@ package final class CheckedSource: CompleteSource {
   /// Wraps a source of a provider. Throws ``TableError`` with `.misbehaved` if its columns are invalid.
   package init(
     _ base: any TableDataSource, provider: String, edits judgement: EditJudgement = .judged,
-    searcher: (any RowSearching)? = nil
+    searcher: (any RowSearching)? = nil, sharer: (any RowSharing)? = nil
   ) throws(TableError) {
     self.base = base
     self.provider = provider
     self.judgement = judgement
     self.searcher = searcher
+    self.sharer = sharer
     abilities = AbilitySet(of: base)
     hasVolatileOrder = base.hasVolatileOrder
     columns = try blaming(provider, for: "schema") { () throws(TableError) in

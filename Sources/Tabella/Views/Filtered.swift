@@ -8,6 +8,12 @@ public final class FilteredSource: MappedSource {
     var passing = RowNumbers()
     var read = 0
     var isComplete = false
+
+    /// Adds the rows that follow, which have their own numbers.
+    func append(_ next: Section) {
+      passing.append(next.passing, from: read)
+      read += next.read
+    }
   }
 
   /// The rows that were read last. They can have more columns than the conditions need.
@@ -35,9 +41,11 @@ public final class FilteredSource: MappedSource {
     }
   }
 
-  private let conditions: [Condition]
-  private let search: [UInt8]?
-  private let dates: DateContext
+  /// The numbers of shown and of read rows of a larger table, of which the base is a share.
+  var earlier = (passing: 0, read: 0)
+  let conditions: [Condition]
+  let search: [UInt8]?
+  let dates: DateContext
   /// The compiled conditions, for the columns of the base's current version.
   private var filter: RowFilter?
   var known: [Int: Section] = [:]
@@ -184,12 +192,66 @@ public final class FilteredSource: MappedSource {
   ) throws(TableError) -> Section {
     let state = try state(of: section)
     let begin = state.read
+    // Threads share long sections. If many rows pass, the caller needs their cells next, and reads them with the rows.
+    var (alone, batches) = (2, 0)
     while !state.isComplete, !isEnough(state) {
+      if batches >= alone, request == nil || !manyPass(state) {
+        let isShared = try shareRest(of: state, section, isEnough) { onProgress?($0 - begin) }
+        (alone, batches) = (isShared ? alone * 8 : .max, 0)
+        continue
+      }
       try readOn(state, section, request)
+      batches += 1
       onProgress?(state.read - begin)
       try flag.check()
     }
     return state
+  }
+
+  /// Whether so many rows pass that reading the cells of all rows takes less time than gathering those that pass.
+  private func manyPass(_ state: Section) -> Bool {
+    (state.passing.count + earlier.passing) * 8 >= state.read + earlier.read
+  }
+
+  /// Reads the rest of a section with all processors until `isEnough` is true. Returns false if that is not possible.
+  private func shareRest(
+    of state: Section, _ section: Int, _ isEnough: (Section) -> Bool, _ onProgress: (Int) -> Void
+  ) throws(TableError) -> Bool {
+    let first = state.read
+    let end = try base.readShares(ofSection: section, from: first, size: ShareSize.results) {
+      [conditions, search, dates, flag] share throws(TableError) in
+      let view = try share.filtered(by: conditions, search: search, dates: dates)
+      return try view.section(0, flag)
+    } _: { (found: Section) throws(TableError) in
+      state.append(found)
+      onProgress(state.read)
+      return !isEnough(state)
+    }
+    if end == .complete { state.isComplete = true }
+    return end != .unshared
+  }
+
+  /// The shown rows of a whole section. Another thread may cancel the call by the flag.
+  func section(_ section: Int, _ flag: CancelFlag) throws(TableError) -> Section {
+    let state = try state(of: section)
+    while !state.isComplete {
+      try readOn(state, section, nil)
+      try flag.check()
+    }
+    return state
+  }
+
+  /// The state of a section after a row that the caller reached by reading; nil if the section is read to its end. Forgets
+  /// the rows after it.
+  func reached(_ row: Int, inSection section: Int) throws(TableError) -> Section? {
+    let state = try state(of: section)
+    guard row <= state.passing.count else { return nil }
+    if row < state.passing.count {
+      state.read = state.passing[row]
+      state.isComplete = false
+      _ = state.passing.cut(from: row)
+    }
+    return state.isComplete ? nil : state
   }
 
   private func state(of section: Int) throws(TableError) -> Section {
@@ -227,7 +289,7 @@ public final class FilteredSource: MappedSource {
       return try searchOn(searching, terms, state, section, request)
     }
     let needed = filter?.columns ?? []
-    let paysOff = state.passing.count * 8 >= state.read
+    let paysOff = manyPass(state)
     let columns =
       needed + (paysOff ? request?.columns.filter { !needed.contains($0) } ?? [] : [])
     let first = state.read
@@ -295,6 +357,11 @@ struct RowNumbers {
 
   mutating func append(_ row: Int) {
     if let row = UInt32(exactly: row) { small.append(row) } else { large.append(row) }
+  }
+
+  /// Appends other numbers, increased by `offset`.
+  mutating func append(_ numbers: RowNumbers, from offset: Int) {
+    for index in 0..<numbers.count { append(offset + numbers[index]) }
   }
 
   /// Removes and returns the numbers from an index on.

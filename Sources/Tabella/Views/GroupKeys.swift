@@ -83,7 +83,7 @@ final class Groups {
 /// Determines the groups of rows from batches of cells. Rows of a group have the same value of every key.
 ///
 /// It uses 4 bytes of memory per row. A group uses 8 bytes and those of its keys in a ``KeyTable``.
-struct GroupKeys {
+struct GroupKeys: RowCollector {
   /// The columns to read, without repetition. A batch has exactly these columns.
   let columns: [Int]
   private var keys: [KeyNumbers]
@@ -130,6 +130,41 @@ struct GroupKeys {
     swap(&rows, &groupOfRow)
     number(batch, &rows)
     swap(&rows, &groupOfRow)
+  }
+
+  /// The same keys without groups.
+  var emptied: GroupKeys {
+    var copy = self
+    for key in keys.indices { copy.keys[key] = keys[key].emptied }
+    (copy.tuples, copy.groupOfRow) = (KeyTable(), [])
+    copy.counts = keys.isEmpty ? [0] : []
+    return copy
+  }
+
+  /// Adds the rows of other keys with the same groupings.
+  mutating func merge(_ next: GroupKeys) { _ = mergeGroups(next) }
+
+  /// Adds the groups and rows of other keys with the same groupings. Returns the number of each of their groups here.
+  mutating func mergeGroups(_ next: GroupKeys) -> [UInt32] {
+    let values = keys.indices.map { keys[$0].merge(next.keys[$0]) }
+    let numbers: [UInt32]
+    switch keys.count {
+    case 0: numbers = [0]
+    case 1: numbers = values[0]
+    default:
+      numbers = next.counts.indices.map { group in
+        let group = UInt32(truncatingIfNeeded: group)
+        let tuple = keys.indices.map { key in values[key][Int(next.value(ofGroup: group, key))] }
+        return tuple.withUnsafeBytes { tuples.number(of: $0) }
+      }
+    }
+    for (group, number) in numbers.enumerated() {
+      if Int(number) == counts.count { counts.append(0) }
+      counts[Int(number)] += next.counts[group]
+    }
+    groupOfRow.makeRoom(for: next.groupOfRow.count)
+    for group in next.groupOfRow { groupOfRow.append(numbers[Int(group)]) }
+    return numbers
   }
 
   /// Adds rows, and appends the number of the group of each row to `groups`. Groups are numbered in the order of their

@@ -195,8 +195,7 @@ public final class GroupedSource: MappedSource {
     while try base.numberOfSections(knowing: baseStarts.count).value >= baseStarts.count {
       let section = baseStarts.count - 1
       let count = try readBase(
-        section: section, columns: keys.columns, done: baseStarts[section]
-      ) { keys.append($0) }
+        section: section, columns: keys.columns, done: baseStarts[section], into: &keys)
       baseStarts.append(baseStarts[section] + count)
     }
     let groups = keys.finish()

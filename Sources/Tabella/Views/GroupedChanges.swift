@@ -31,7 +31,7 @@ extension GroupedSource {
           }
         }
       } else {
-        _ = try readBase(section: section, columns: old.keys.columns, done: start) {
+        try base.forEachBatch(ofSection: section, columns: old.keys.columns, flag) {
           old.keys.number($0, &groups)
         }
       }

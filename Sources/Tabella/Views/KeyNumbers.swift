@@ -24,6 +24,21 @@ struct KeyNumbers {
   /// The number of values.
   var count: Int { table.count }
 
+  /// The same key without values.
+  var emptied: KeyNumbers {
+    var copy = self
+    (copy.table, copy.missing) = (KeyTable(), nil)
+    return copy
+  }
+
+  /// Adds the values of another key with the same grouping. Returns the number of each of them here.
+  mutating func merge(_ next: KeyNumbers) -> [UInt32] {
+    (0..<UInt32(truncatingIfNeeded: next.count)).map { number in
+      number == next.missing
+        ? missingNumber() : next.table.withKey(number) { table.number(of: $0) }
+    }
+  }
+
   /// Removes values. Returns the new number of each value, which is `.max` for a removed one.
   mutating func keep(_ isKept: (UInt32) -> Bool) -> [UInt32] {
     let (old, oldMissing) = (table, missing)

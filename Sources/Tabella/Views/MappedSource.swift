@@ -287,30 +287,20 @@ extension MappedSource {
     return result
   }
 
-  /// Reads a section of the base to its end, in large batches. Returns the number of its rows.
+  /// Reads a section of the base to its end, into a collector. Returns the number of its rows.
   ///
   /// `done` is the number of rows that were read before. The total must fit into 32 bits, because views store row
-  /// numbers in 32 bits. `body` must not use the base, because a thread reads the next batch during the call. This also
-  /// holds for ``onProgress``.
-  func readBase(
-    section: Int, columns: [Int], done: Int = 0, _ body: (Batch) throws(TableError) -> Void
+  /// numbers in 32 bits. ``onProgress`` must not use the base, because other threads may read it.
+  func readBase<Collector: RowCollector>(
+    section: Int, columns: [Int], done: Int = 0, into collector: inout Collector
   ) throws(TableError) -> Int {
-    var (first, count) = (0, 0)
-    try readAhead { () throws(TableError) -> Batch? in
-      let batch = try base.rows(
-        RowRequest(section: section, first: first, count: MappedSource.batchSize, columns: columns))
-      try flag.check()
-      first += batch.rowCount
-      return batch.rowCount == 0 ? nil : batch
-    } _: { batch throws(TableError) in
-      count += batch.rowCount
+    try collect(base, section: section, columns: columns, into: &collector, flag) {
+      count throws(TableError) in
       guard done + count < Int(UInt32.max) else {
         throw TableError(.notSupported, "more than \(UInt32.max) rows cannot be sorted")
       }
-      try body(batch)
       onProgress?(done + count)
     }
-    return count
   }
 }
 

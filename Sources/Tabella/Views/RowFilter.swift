@@ -86,8 +86,10 @@ struct RowFilter {
   mutating func passing(_ batch: Batch, _ body: (Int) -> Void) {
     rows.removeAll(keepingCapacity: true)
     for row in 0..<batch.rowCount { rows.append(Int32(truncatingIfNeeded: row)) }
-    for index in tests.indices { apply(index, to: batch) }
-    if search != nil { applySearch(to: batch) }
+    batch.withUnownedColumns { batch in
+      for index in tests.indices { apply(index, to: batch) }
+      if search != nil { applySearch(to: batch) }
+    }
     for row in rows { body(Int(row)) }
   }
 

@@ -45,6 +45,34 @@ struct SortColumn {
     for row in 0..<cells.count { append(cells, row) }
   }
 
+  /// Adds the rows of other keys of the same column.
+  mutating func merge(_ next: SortColumn) {
+    guard !next.words.isEmpty else { return }
+    guard !words.isEmpty else {
+      self = next
+      return
+    }
+    makeRoom(for: next.words.count)
+    if !ranks.isEmpty || !next.ranks.isEmpty || rank != next.rank {
+      spreadRanks()
+      ranks.makeRoom(for: next.words.count)
+      ranks +=
+        next.ranks.isEmpty
+        ? Array(repeating: (next.rank ?? .missing).rawValue, count: next.words.count) : next.ranks
+    }
+    if !ends.isEmpty || !next.ends.isEmpty {
+      beginEnds()
+      ends.makeRoom(for: next.words.count)
+      for row in next.words.indices {
+        ends.append(rests.count + (next.ends.isEmpty ? 0 : next.ends[row]))
+      }
+      rests.makeRoom(for: next.rests.count)
+      rests += next.rests
+    }
+    hasLongNumbers = hasLongNumbers || next.hasLongNumbers
+    words += next.words
+  }
+
   mutating func makeRoom(for more: Int) {
     words.makeRoom(for: more)
     if !ends.isEmpty { ends.makeRoom(for: more) }
@@ -192,12 +220,16 @@ struct SortColumn {
 
   /// Stores the rest of the row that is appended next.
   private mutating func keep(_ rest: UnsafeRawBufferPointer) {
-    if ends.isEmpty {
-      ends.makeRoom(for: words.capacity)
-      for _ in words { ends.append(0) }
-    }
+    beginEnds()
     rests.makeRoom(for: rest.count)
     rests.append(contentsOf: rest)
+  }
+
+  /// Stores an end for each row, if there is none yet.
+  private mutating func beginEnds() {
+    guard ends.isEmpty else { return }
+    ends.makeRoom(for: words.capacity)
+    for _ in words { ends.append(0) }
   }
 
   @inline(__always)
@@ -210,11 +242,14 @@ struct SortColumn {
 
   /// Notes a rank that is not the rank of all rows.
   private mutating func note(_ rank: Rank) {
-    if let known = self.rank, ranks.isEmpty {
-      ranks.makeRoom(for: words.capacity)
-      ranks += repeatElement(known.rawValue, count: words.count)
-    }
-    if self.rank == nil { self.rank = rank }
+    if self.rank != nil { spreadRanks() } else { self.rank = rank }
+  }
+
+  /// Stores the rank of each row, which is the same so far.
+  private mutating func spreadRanks() {
+    guard let rank, ranks.isEmpty else { return }
+    ranks.makeRoom(for: words.capacity)
+    ranks += repeatElement(rank.rawValue, count: words.count)
   }
 }
 

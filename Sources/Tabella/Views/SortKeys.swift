@@ -22,7 +22,7 @@ public struct SortDescriptor: Hashable, Sendable {
 /// They use 8 bytes per row and key. A text also uses 4 bytes, and the bytes of its ``NaturalCode`` after the first
 /// eight. A number of more than 15 digits uses its bytes. Columns with several kinds of cells use another byte per row.
 /// Sorting uses another 4 bytes per row, and 8 more if the first column has several kinds of cells.
-struct SortKeys {
+struct SortKeys: RowCollector {
   /// The columns to read, without repetition. A batch has exactly these columns.
   let columns: [Int]
   /// The keys of each column, in the order of priority.
@@ -44,6 +44,18 @@ struct SortKeys {
   mutating func append(_ batch: Batch) {
     for index in keys.indices { keys[index].append(batch.columns[index]) }
     count += batch.rowCount
+  }
+
+  var emptied: SortKeys {
+    var copy = self
+    copy.removeAll()
+    return copy
+  }
+
+  /// Adds the rows of other keys of the same columns.
+  mutating func merge(_ next: SortKeys) {
+    for index in keys.indices { keys[index].merge(next.keys[index]) }
+    count += next.count
   }
 
   /// Adds the keys of the rows whose first key does not come after `bound`. Returns the numbers of these rows.

@@ -129,7 +129,7 @@ public final class SortedSource: MappedSource {
   private func head(_ section: Int) throws(TableError) -> (rows: [UInt32], isAll: Bool) {
     try checkColumns()
     var top = TopRows(descriptors, in: base.columns, limit: SortedSource.headLimit)
-    _ = try readBase(section: section, columns: top.columns) { top.append($0) }
+    _ = try readBase(section: section, columns: top.columns, into: &top)
     guard let head = top.finish(isCancelled: { flag.isSet }) else {
       throw TableError(.cancelled, "cancelled")
     }
@@ -140,7 +140,7 @@ public final class SortedSource: MappedSource {
   func sorted(_ section: Int) throws(TableError) -> [UInt32] {
     try checkColumns()
     var keys = SortKeys(descriptors, in: base.columns)
-    _ = try readBase(section: section, columns: keys.columns) { keys.append($0) }
+    _ = try readBase(section: section, columns: keys.columns, into: &keys)
     guard let rows = keys.sortedRows(isCancelled: { flag.isSet }) else {
       throw TableError(.cancelled, "cancelled")
     }

@@ -2,7 +2,7 @@
 ///
 /// It keeps the keys of a few thousand candidates. Most rows are refused by their first key alone, because enough
 /// candidates come before them.
-struct TopRows {
+struct TopRows: RowCollector {
   private let limit: Int
   private var keys: SortKeys
   /// The number of each candidate, ascending.
@@ -30,6 +30,21 @@ struct TopRows {
       rows.append(UInt32(truncatingIfNeeded: count + row))
     }
     count += batch.rowCount
+    if rows.count > room { removeLast() }
+  }
+
+  /// The same search without rows. It still refuses rows that come after enough of the removed ones.
+  var emptied: TopRows {
+    var copy = self
+    (copy.keys, copy.rows, copy.count) = (keys.emptied, [], 0)
+    return copy
+  }
+
+  /// Adds the rows of another search, which may have refused rows that come after enough rows of this one.
+  mutating func merge(_ next: TopRows) {
+    keys.merge(next.keys)
+    for row in next.rows { rows.append(UInt32(truncatingIfNeeded: count + Int(row))) }
+    count += next.count
     if rows.count > room { removeLast() }
   }
 

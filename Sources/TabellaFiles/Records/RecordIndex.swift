@@ -28,6 +28,8 @@ public final class RecordIndex {
     public var leastSegment = 8 << 20
     /// The maximum number of bytes in which a segment searches for the line feed at its start.
     public var sample = 64 << 10
+    /// The number of bytes in which the start of a share is searched. A wrong start is noticed, so fewer bytes are enough.
+    public var shareSample = 16 << 10
     /// The maximum number of stored positions.
     public var positions = 1 << 16
     /// The number of threads.
@@ -41,6 +43,8 @@ public final class RecordIndex {
   public private(set) var known = 0
   /// Whether ``known`` is the total number.
   public private(set) var isComplete = false
+  /// Whether the text was found to end without a line end, or within quotes.
+  package internal(set) var endsOpen = false
 
   private let source: any ByteSource
   private let rules: RecordRules
@@ -125,7 +129,7 @@ public final class RecordIndex {
   /// Forgets the records from `number` on, and the end of the text. That record begins at `offset`.
   ///
   /// The text has changed only from there on.
-  func reopen(at number: Int, offset: Int) {
+  package func reopen(at number: Int, offset: Int) {
     isComplete = false
     guard known >= number else { return }
     reopened = (number, offset)
@@ -135,6 +139,18 @@ public final class RecordIndex {
     }
     (known, frontier) = (number, offset)
     tip = (offset, tabella_scan_start())
+  }
+
+  /// Adds the records of another index, which knows all records of its text. Its first record is the record `number` here,
+  /// which is known, or the next one.
+  func append(_ other: RecordIndex, from number: Int) {
+    guard number <= known, number + other.known > known else { return }
+    for (next, offset) in zip(other.numbers, other.offsets) where number + next >= known {
+      keep(number + next, offset)
+    }
+    known = number + other.known
+    frontier = other.frontier
+    if frontier > tip.offset { tip = (frontier, tabella_scan_start()) }
   }
 
   private func keep(_ number: Int, _ offset: Int) {
@@ -215,21 +231,51 @@ public final class RecordIndex {
   /// The offset after the first line feed from `offset` on, with the more plausible state.
   private func segmentStart(near offset: Int) throws(TableError) -> SegmentStart? {
     let sample = try source.bytes(at: offset - 1, count: cuts.sample)
+    return sample.withUnsafeBytes { segmentStart(in: $0, at: offset)?.start }
+  }
+
+  /// The offset of the first record.
+  var start: Int { offsets[0] }
+
+  /// The offset of a record that probably begins within ``Cuts/shareSample`` bytes after `offset`; nil if there is none.
+  func likelyRecord(after offset: Int) throws(TableError) -> Int? {
+    let sample = try source.bytes(at: offset - 1, count: cuts.shareSample)
     return sample.withUnsafeBytes { sample in
-      let escape = rules.escape
-      guard
-        let feed = sample.indices.dropFirst().first(where: {
-          sample[$0] == 10 && sample[$0 - 1] != escape
-        })
-      else { return nil }
-      let rest = UnsafeRawBufferPointer(rebasing: sample[(feed + 1)...])
-      let outside = tabella_scan_start()
-      var inside = outside
-      inside.inside = ~0
-      inside.opens = 0
-      let isOutside = strays(in: rest, outside) <= strays(in: rest, inside)
-      return SegmentStart(offset: offset + feed, state: isOutside ? outside : inside)
+      guard let (start, rest) = segmentStart(in: sample, at: offset) else { return nil }
+      guard start.state.inside != 0 else { return start.offset }
+      // A record begins after the first line feed outside quotes. An estimate in small steps keeps the border near.
+      var (state, last, at) = (start.state, 0, 0)
+      while at < rest.count {
+        let step = UnsafeRawBufferPointer(rebasing: rest[at..<min(at + 1 << 10, rest.count)])
+        let text = step.baseAddress!.assumingMemoryBound(to: UInt8.self)
+        // A CR at the end of a step can be half of a CRLF.
+        if tabella_scan_count(text, step.count, rules.scan, &state, &last) > 0, step[last] == 10 {
+          return start.offset + at + last + 1
+        }
+        at += step.count
+      }
+      return nil
     }
+  }
+
+  /// The first line feed of a sample, which begins in front of `offset`: the place after it with the more plausible
+  /// state, and the bytes from there on.
+  private func segmentStart(
+    in sample: UnsafeRawBufferPointer, at offset: Int
+  ) -> (start: SegmentStart, rest: UnsafeRawBufferPointer)? {
+    let escape = rules.escape
+    guard
+      let feed = sample.indices.dropFirst().first(where: {
+        sample[$0] == 10 && sample[$0 - 1] != escape
+      })
+    else { return nil }
+    let rest = UnsafeRawBufferPointer(rebasing: sample[(feed + 1)...])
+    let outside = tabella_scan_start()
+    var inside = outside
+    inside.inside = ~0
+    inside.opens = 0
+    let isOutside = strays(in: rest, outside) <= strays(in: rest, inside)
+    return (SegmentStart(offset: offset + feed, state: isOutside ? outside : inside), rest)
   }
 
   /// The number of misplaced quotes, if the bytes began in this state.
@@ -251,6 +297,7 @@ public final class RecordIndex {
     guard scan.reachedEnd, isLast else { return }
     // A text need not end with a line end.
     if frontier < tip.offset {
+      endsOpen = true
       known += 1
       frontier = tip.offset
     }

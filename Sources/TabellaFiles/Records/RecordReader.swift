@@ -27,6 +27,16 @@ public final class RecordReader {
     /// Creates the default sizes.
     public init() {}
 
+    /// Sizes for a share of a text. Small shares have small buffers, because each thread has its own.
+    func fitting(_ share: Int) -> Sizes {
+      var sizes = self
+      sizes.ahead = min(ahead, max(share, 2))
+      let page = min(next, max(64 << 10, share / 4))
+      if page < next { (sizes.next, sizes.room) = (page, max(512, room / max(1, next / page))) }
+      sizes.first = min(first, sizes.next)
+      return sizes
+    }
+
     /// Sizes for a short look at the start of a text.
     public static let glance: Sizes = {
       var sizes = Sizes()
@@ -165,8 +175,18 @@ public final class RecordReader {
     return page.id(of: number) == id ? number : nil
   }
 
+  /// Frees the memory of large buffers. The reader can still be used.
+  package func shrink() {
+    forget()
+    text.deallocate()
+    separatorOffsets.deallocate()
+    spare = nil
+    text = .allocate(byteCount: min(sizes.start, sizes.first) + RecordPage.slack, alignment: 64)
+    separatorOffsets = SeparatorOffsets(room: sizes.startRoom)
+  }
+
   /// Forgets all bytes that it holds, because the text may have changed.
-  func forget() {
+  package func forget() {
     (page, gathered, missing) = (nil, nil, [])
     (start, filled, textEnd) = (0, 0, nil)
   }
@@ -230,6 +250,7 @@ public final class RecordReader {
       found.records > 0
       ? Int(separatorOffsets.separators[Int(separatorOffsets.ends[found.records - 1]) - 1]) + 1 : 0
     guard lastEnd < count else { return }
+    index.endsOpen = true
     // The byte after the text must not look like the second half of a CRLF.
     bytes[count] = 0
     separatorOffsets.separators[found.separators] = UInt32(count)

@@ -2,8 +2,8 @@ import CTabellaScan
 import Tabella
 
 extension RecordReader {
-  /// The number of bytes that one call examines, so that its caller can report progress.
-  private var searchedSize: Int { sizes.ahead * 64 }
+  /// The number of bytes that one call examines. Then its caller can report progress, or let threads share the rest.
+  private var searchedSize: Int { sizes.ahead * 2 }
   /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
   private var leastWindow: Int { sizes.ahead / 16 }
   /// The smallest and the largest page around a hit. Pages grow while they have several found records.
@@ -113,6 +113,7 @@ extension RecordReader {
     // A text need not end with a line end.
     if skip.stop == .end, begin < count {
       if state.inside != 0 { return Skip(number: skip.number, offset: skip.offset, stop: .unclear) }
+      index.endsOpen = true
       skip = Skip(number: skip.number + 1, offset: start.offset + count, stop: .end)
     }
     index.note(number: skip.number, at: skip.offset, isEnd: skip.stop == .end)

@@ -130,9 +130,14 @@ import Testing
     let reader = RecordReader(source, RecordIndex(source, from: 0, rules: rules), rules: rules)
     let finder = try #require(RecordFinder([SearchTerm([Array("needle".utf8)])], rules))
     var found: [Int] = []
-    let next = try reader.search(from: 0, finder, CancelFlag()) { _, run in
-      found += run
-      return run.count
+    // A call examines a part of a long text.
+    var (next, calls) = (0, 0)
+    while next < 100_000, calls < 10 {
+      next = try reader.search(from: next, finder, CancelFlag()) { _, run in
+        found += run
+        return run.count
+      }
+      calls += 1
     }
     #expect(found == (0..<10).map { $0 * 10_000 + 7 } && next == 100_000)
     #expect(reader.index.known == 100_000 && reader.index.isComplete)

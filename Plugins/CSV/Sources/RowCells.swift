@@ -1,0 +1,172 @@
+import Tabella
+import TabellaFiles
+
+/// Receives what is remarkable about the cells that ``RowCells`` reads.
+protocol RowNotes: AnyObject {
+  /// Whether to look for a cell that is not UTF-8. One report is enough.
+  var checksUTF8: Bool { get }
+  /// Whether to look for a cell with many lines.
+  var checksLongCells: Bool { get }
+  /// Notes a record that has more cells than the table has columns.
+  func noteSurplus(_ page: RecordPage, _ record: Int)
+  /// Notes records of which one has a cell that is not UTF-8.
+  func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>)
+  /// Notes that the last record of the page ends within quotes.
+  func noteUnclosed(_ page: RecordPage)
+  /// Notes a quoted cell with many lines.
+  func noteLongCell(_ page: RecordPage, _ record: Int, _ cell: UnsafeRawBufferPointer)
+}
+
+/// Reads rows as batches, with a reader of the whole text or of a share of it.
+struct RowCells: RecordCells {
+  /// The limits of a batch in bytes: of its cells, and of the records read for them.
+  private static let batchSize = (cells: 1 << 20, records: 8 << 20)
+  /// The number of line ends in a cell from which it is noted. Usually the quote of such a cell is no quote.
+  private static let longCell = 20
+
+  private let text: DelimitedText
+  let reader: RecordReader
+  private let options: Options
+  private let cancel: CancelFlag
+  let notes: any RowNotes
+  var columns: [Column] { text.columns }
+
+  init(
+    _ text: DelimitedText, _ reader: RecordReader, _ options: Options, _ cancel: CancelFlag,
+    notes: any RowNotes
+  ) {
+    (self.text, self.reader, self.options) = (text, reader, options)
+    (self.cancel, self.notes) = (cancel, notes)
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    let builder = BatchBuilder(for: request, of: columns)
+    // The bytes that the cells of a row need even if they are missing.
+    let rowSize = request.columns.count * 8
+    let limit = min(request.count, RowCells.batchSize.cells / max(1, rowSize) + 1)
+    var count = 0
+    var size = 0
+    while count < limit, size < RowCells.batchSize.records,
+      builder.columns.reduce(count * rowSize, { $0 + $1.byteCount }) < RowCells.batchSize.cells,
+      // Rows of a stream that have arrived do not wait for others.
+      let page = try reader.page(with: request.first + count, waits: count == 0)
+    {
+      let first = request.first + count
+      let records = first..<min(page.numbers.upperBound, first + limit - count)
+      let bytes = page.end(of: records.upperBound - 1) - page.start(of: first)
+      // Records beyond this size belong to the next batch.
+      if count > 0, size + bytes > Int(Int32.max) { break }
+      append(page, records, to: builder, request.columns)
+      count += records.count
+      size += bytes
+    }
+    return try checked(builder.finish(rowCount: count), request.columns) { request.first + $0 }
+  }
+
+  func finder(of terms: [SearchTerm]) -> RecordFinder? {
+    // Escapes change the stored text. If a sample determines the types, all cells must be checked.
+    options.hasEscapes || options.checksTypes ? nil : RecordFinder(terms, text.rules)
+  }
+
+  /// Only found rows are divided into cells.
+  func rows(_ request: RowRequest, _ finder: RecordFinder) throws(TableError) -> FoundRows {
+    let builder = BatchBuilder(for: request, of: columns)
+    var numbers: [Int] = []
+    var size = 0
+    let next = try reader.search(from: request.first, finder, cancel) {
+      page, run throws(TableError) in
+      if size >= RowCells.batchSize.cells { return 0 }
+      let records = run.prefix(request.count - numbers.count)
+      guard let last = records.last else { return 0 }
+      let bytes = page.end(of: last) - page.start(of: records.lowerBound)
+      // Records beyond this size belong to the next batch.
+      if size > 0, size + bytes > Int(Int32.max) { return 0 }
+      append(page, records, to: builder, request.columns)
+      numbers += records
+      size += bytes
+      return records.count
+    }
+    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
+  }
+
+  func rows(
+    numbered wanted: [Int], columns numbers: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
+    let count = try reader.gather(wanted, withOffsets: includesIDs) {
+      page, records throws(TableError) in
+      append(page, records, to: builder, numbers)
+    }
+    return try checked(builder.finish(rowCount: count), numbers) { wanted[$0] }
+  }
+
+  /// The rows of a batch in front of the first cell that does not have the type of its column. `number` returns the number
+  /// of a row in the table.
+  ///
+  /// Only a sample of the cells determines such a type. Throws ``TableError`` with `.constraint` if the first row has such a cell.
+  private func checked(
+    _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
+  ) throws(TableError) -> Batch {
+    guard options.checksTypes else { return batch }
+    var (end, wrong) = (batch.rowCount, 0)
+    for (cells, column) in zip(batch.columns, numbers) {
+      guard let type = columns[column].reads,
+        let misfit = cells.firstMisfit(
+          of: type, hasDecimalComma: options.hasDecimalComma), misfit < end
+      else { continue }
+      (end, wrong) = (misfit, column)
+    }
+    if end == batch.rowCount { return batch }
+    guard end == 0 else { return batch[0..<end] }
+    let cells = numbers.firstIndex(of: wrong).map { batch.columns[$0] }
+    throw misfit(cells?[0], wrong, row: number(0))
+  }
+
+  private func misfit(_ cell: Cell?, _ column: Int, row: Int) -> TableError {
+    let text = cell.map { "\"\($0.description.prefix(60))\"" } ?? "a cell"
+    let (name, type) = (columns[column].name, columns[column].valueType.name)
+    let message =
+      options.types == .sample
+      ? "column \"\(name)\": \(text) does not have the type \(type) of the cells in the first MiB; use -o types=infer, which reads the whole file first, or -o types=text"
+      : "column \"\(name)\": \(text) does not have the type \(type) that the option column-types names"
+    return TableError(.constraint, message, section: 0, row: row, column: column)
+  }
+
+  /// Appends the cells of records to the columns with these numbers.
+  func append(
+    _ page: RecordPage, _ records: Range<Int>, to builder: BatchBuilder, _ numbers: [Int]
+  ) {
+    let layout = text.layout(page, records)
+    for (builder, column) in zip(builder.columns, numbers) {
+      let (written, surplus) = text.append(column, page, records, layout, to: builder)
+      if let surplus { notes.noteSurplus(page, surplus) }
+      // Checking here costs a hundredth of writing, because the cells are still in the cache.
+      if notes.checksUTF8, !written.isScannedUTF8 { notes.noteEncoding(column, page, records) }
+    }
+    if let ids = builder.ids {
+      for record in records { ids.append(page.id(of: record)) }
+    }
+    if page.openEnd == .quote, records.contains(page.numbers.upperBound - 1) {
+      notes.noteUnclosed(page)
+    }
+    if page.mostQuotedLineEnds >= RowCells.longCell { checkLongCells(page, records) }
+  }
+
+  private func checkLongCells(_ page: RecordPage, _ records: Range<Int>) {
+    guard let quote = text.rules.quote, notes.checksLongCells else { return }
+    for record in records {
+      // An unclosed cell is noted as such.
+      if page.openEnd == .quote, record == page.numbers.upperBound - 1 { continue }
+      // Most records of the page have few line ends. Only the others are divided into cells.
+      let (start, end) = (page.start(of: record), page.end(of: record))
+      guard end - start >= RowCells.longCell,
+        UnsafeRawBufferPointer(start: page.bytes + start, count: end - start).lineEndCount
+          >= RowCells.longCell
+      else { continue }
+      for cell in page.cells(of: record, quotedWith: quote)
+      where cell.lineEndCount >= RowCells.longCell {
+        return notes.noteLongCell(page, record, cell)
+      }
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import TabellaThreads
+
+/// How reading in shares ended.
+package enum SharedReading {
+  /// Nothing was read, because the rest of the section is short or the source cannot be shared.
+  case unshared
+  /// All rows were read.
+  case complete
+  /// `merge` did not need more rows.
+  case stopped
+  /// A share failed. The rows of the shares in front of it were read.
+  case broken
+}
+
+/// The sizes of shares in bytes.
+package enum ShareSize {
+  /// For results that are much smaller than the rows.
+  package static let results = 4 << 20
+  /// For results that are as large as the rows, because several shares are in memory at the same time.
+  package static let rows = 256 << 10
+}
+
+extension TableDataSource {
+  /// Reads the rows of a section from `first` on with all processors, each a share after the other. `first` is a row that
+  /// the caller has reached by reading.
+  ///
+  /// `read` reads a share to its end, on any thread, and several threads at the same time. `merge` receives the results, on
+  /// the calling thread and in the order of the rows. It returns whether it needs more. A share whose rows the source would
+  /// not return in the same way fails; the caller then reads on from the source itself, which says why.
+  ///
+  /// If `always` is true, one thread reads in shares, too, so that the division does not depend on the number of threads.
+  /// Throws what `merge` throws.
+  package func readShares<Result>(
+    ofSection section: Int, from first: Int, size: Int, always: Bool = false,
+    _ read: (any TableDataSource) throws(TableError) -> Result,
+    _ merge: (Result) throws(TableError) -> Bool
+  ) throws(TableError) -> SharedReading {
+    guard always || Cores.count > 1,
+      let shares = try sharing?.shares(ofSection: section, from: first, size: size)
+    else { return .unshared }
+    var end = SharedReading.complete
+    var failure: TableError?
+    produceInOrder(shares.count, threads: Cores.count, ahead: Cores.count + 1) { number in
+      Swift.Result { () throws(TableError) in
+        let share = try shares.share(number)
+        return (share, try read(share))
+      }
+    } consume: { _, produced in
+      let result: Result
+      do throws(TableError) {
+        let share: any TableDataSource
+        (share, result) = try produced.get()
+        try shares.take(share)
+      } catch {
+        end = .broken
+        return false
+      }
+      do throws(TableError) {
+        if try merge(result) { return true }
+        end = .stopped
+      } catch {
+        failure = error
+      }
+      return false
+    }
+    if let failure { throw failure }
+    return end
+  }
+
+  /// Calls `body` with the batches of a section from the first row to the end.
+  func forEachBatch(
+    ofSection section: Int = 0, columns: [Int], _ flag: CancelFlag,
+    _ body: (Batch) throws(TableError) -> Void
+  ) throws(TableError) {
+    var first = 0
+    while true {
+      let batch = try rows(
+        RowRequest(
+          section: section, first: first, count: MappedSource.batchSize, columns: columns))
+      try flag.check()
+      if batch.rowCount == 0 { return }
+      first += batch.rowCount
+      try body(batch)
+    }
+  }
+}
+
+/// Something that is computed from the rows of a section, in their order.
+protocol RowCollector {
+  /// Whether ``merge(_:)`` gives the same result as adding all rows to one value.
+  var canMerge: Bool { get }
+  /// The same computation without rows.
+  var emptied: Self { get }
+  /// Adds the rows of a batch.
+  mutating func append(_ batch: Batch) throws(TableError)
+  /// Adds the rows of another value, which follow.
+  mutating func merge(_ next: Self)
+}
+
+extension RowCollector {
+  var canMerge: Bool { true }
+}
+
+/// Reads a section to its end, and adds its rows to a collector. Threads share long sections.
+///
+/// Returns the number of rows. `onProgress` receives this number now and then. It must not use the source, from which a
+/// thread may read meanwhile.
+func collect<Collector: RowCollector>(
+  _ source: any TableDataSource, section: Int, columns: [Int], into collector: inout Collector,
+  _ flag: CancelFlag, _ onProgress: (Int) throws(TableError) -> Void
+) throws(TableError) -> Int {
+  var count = 0
+  // The first rows are read without shares, since most tables are short.
+  var alone = collector.canMerge ? 2 : Int.max
+  while true {
+    var left = alone
+    var isEnd = false
+    var requested = count
+    try readAhead { () throws(TableError) -> Batch? in
+      if left == 0 { return nil }
+      left -= 1
+      let batch = try source.rows(
+        RowRequest(
+          section: section, first: requested, count: MappedSource.batchSize, columns: columns))
+      try flag.check()
+      requested += batch.rowCount
+      isEnd = batch.rowCount == 0
+      return isEnd ? nil : batch
+    } _: { batch throws(TableError) in
+      try batch.withUnownedColumns { batch throws(TableError) in try collector.append(batch) }
+      count += batch.rowCount
+      try onProgress(count)
+    }
+    if isEnd { return count }
+    let empty = collector.emptied
+    let end = try source.readShares(
+      ofSection: section, from: count, size: ShareSize.results
+    ) { share throws(TableError) in
+      var (part, rows) = (empty, 0)
+      try share.forEachBatch(columns: columns, flag) { batch throws(TableError) in
+        try batch.withUnownedColumns { batch throws(TableError) in try part.append(batch) }
+        rows += batch.rowCount
+      }
+      return (part, rows)
+    } _: { (result: (Collector, Int)) throws(TableError) in
+      collector.merge(result.0)
+      count += result.1
+      try onProgress(count)
+      return true
+    }
+    switch end {
+    case .complete: return count
+    case .unshared: alone = .max
+    case .stopped, .broken: alone *= 8
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import Glibc
+
+/// Calls `produce` with the numbers from 0 to `count` - 1 on several threads, and `consume` with each result, in order.
+///
+/// `consume` runs on the calling thread, which also produces while it waits. It returns false to end the work early.
+/// `produce` runs on several threads at the same time, at most `threads`. At most `ahead` results that are not consumed
+/// exist at any time, so `ahead` limits the memory.
+package func produceInOrder<Value>(
+  _ count: Int, threads: Int, ahead: Int, _ produce: (Int) -> Value,
+  consume: (Int, Value) -> Bool
+) {
+  let work = OrderedWork<Value>(count: count, ahead: max(1, ahead))
+  withoutActuallyEscaping(produce) { produce in
+    let others = (1..<max(1, min(threads, count))).compactMap { _ in
+      SystemThread { work.produceAll(produce) }
+    }
+    var number = 0
+    while number < count, consume(number, work.take(number, produce)) { number += 1 }
+    work.stop()
+    for thread in others { thread.join() }
+  }
+}
+
+/// The state of the work, which its lock protects.
+private final class OrderedWork<Value> {
+  private let count: Int
+  private let ahead: Int
+  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let hasChanged = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var results: [Int: Value] = [:]
+  /// The next number to produce, and the number of consumed results.
+  private var (next, consumed) = (0, 0)
+  private var isStopped = false
+
+  init(count: Int, ahead: Int) {
+    self.count = count
+    self.ahead = ahead
+    pthread_mutex_init(lock, nil)
+    pthread_cond_init(hasChanged, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(hasChanged)
+    pthread_mutex_destroy(lock)
+    hasChanged.deallocate()
+    lock.deallocate()
+  }
+
+  /// Whether a number can be produced now. Needs the lock.
+  private var canProduce: Bool { !isStopped && next < count && next < consumed + ahead }
+
+  /// Produces the next result. Needs the lock, and releases it meanwhile.
+  private func produceNext(_ produce: (Int) -> Value) {
+    let number = next
+    next += 1
+    pthread_mutex_unlock(lock)
+    let value = produce(number)
+    pthread_mutex_lock(lock)
+    results[number] = value
+    pthread_cond_broadcast(hasChanged)
+  }
+
+  /// Produces results until there is no number left, or the work is stopped.
+  func produceAll(_ produce: (Int) -> Value) {
+    pthread_mutex_lock(lock)
+    while !isStopped, next < count {
+      if canProduce { produceNext(produce) } else { pthread_cond_wait(hasChanged, lock) }
+    }
+    pthread_mutex_unlock(lock)
+  }
+
+  /// Removes and returns a result. Produces others while it waits.
+  func take(_ number: Int, _ produce: (Int) -> Value) -> Value {
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    while true {
+      if let value = results.removeValue(forKey: number) {
+        consumed = number + 1
+        pthread_cond_broadcast(hasChanged)
+        return value
+      }
+      if canProduce { produceNext(produce) } else { pthread_cond_wait(hasChanged, lock) }
+    }
+  }
+
+  func stop() {
+    pthread_mutex_lock(lock)
+    isStopped = true
+    pthread_cond_broadcast(hasChanged)
+    pthread_mutex_unlock(lock)
+  }
+}

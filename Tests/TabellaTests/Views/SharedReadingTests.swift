@@ -1,0 +1,317 @@
+import Foundation
+import Synchronization
+import TabellaSDK
+import TabellaThreads
+import Testing
+
+@testable import Tabella
+@testable import TabellaBridge
+@testable import TabellaCSV
+@testable import TabellaFiles
+@testable import TabellaTestSupport
+@testable import TabellaText
+
+/// Tables that several threads read in shares: rows, numbers and diagnostics are those of one thread.
+@Suite struct SharedReadingTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func open(
+    _ text: [UInt8], _ options: [String: String] = [:], through crosses: Bool = false
+  ) throws -> any TableDataSource {
+    let path = "\(folder.path)/\(text.count)-\(UInt64.random(in: 0 ... .max)).csv"
+    try Data(text).write(to: URL(fileURLWithPath: path))
+    let source = try CSVSource(path: Array(path.utf8), options: Options(options))
+    return crosses ? try importSource(exportSource(source), provider: "csv") : source
+  }
+
+  private static let options: [[String: String]] = [
+    [:], [:], ["quote": "none"], ["escape": "\\"], ["escapes": "true"],
+    ["delimiter": "whitespace"], ["types": "infer"], ["header": "false", "columns": "3"],
+  ]
+
+  /// A text with everything that is special, or one in which borders are easy to guess.
+  private static func text(_ seed: Int, _ generator: inout SeededGenerator) -> [UInt8] {
+    if seed % 3 == 0 { return RecordSearchTests.text(&generator, 900) }
+    if seed % 3 == 1 {
+      return Array("a,b,c\n".utf8) + RecordReaderTests.orderlyText(&generator, 4000)
+    }
+    // Quoted cells with line ends, rows with too many cells, cells that are not UTF-8.
+    var text = Array("a,b,c\r\n".utf8)
+    for number in 0..<300 {
+      switch Int.random(in: 0..<12, using: &generator) {
+      case 0: text += Array("\(number),\"x\r\ny,\"\"z\"\"\n\",end\r\n".utf8)
+      case 1: text += Array("\(number),b,c,d,e\r\n".utf8)
+      case 2: text += Array("\(number),".utf8) + [0xFF] + Array(",c\r\n".utf8)
+      case 3: text += Array("\(number),\"\(String(repeating: "l\n", count: 25))\",c\n".utf8)
+      default: text += Array("\(number),plain,\"cell \(number % 7)\"\n".utf8)
+      }
+    }
+    if Bool.random(using: &generator) { text += Array("9,\"open\nquote".utf8) }
+    return text
+  }
+
+  /// All rows from one on: shares first, and the source itself from the first share that fails.
+  private func readShared(
+    _ source: any TableDataSource, from first: Int, size: Int
+  ) throws -> (rows: [[Cell]], end: SharedReading) {
+    var rows: [[Cell]] = []
+    let columns = Array(source.columns.indices)
+    let end = try source.readShares(ofSection: 0, from: first, size: size) {
+      share throws(TableError) in
+      var rows: [[Cell]] = []
+      while true {
+        let batch = try share.rows(RowRequest(first: rows.count, count: 5, columns: columns))
+        if batch.rowCount == 0 { break }
+        for row in 0..<batch.rowCount { rows.append(batch.row(row)) }
+      }
+      guard try share.numberOfRows(inSection: 0, knowing: .max) == .exact(rows.count) else {
+        throw TableError(.misbehaved, "the share counts wrong")
+      }
+      return rows
+    } _: { (read: [[Cell]]) throws(TableError) in
+      rows += read
+      return true
+    }
+    while true {
+      let batch = try source.rows(
+        RowRequest(first: first + rows.count, count: 100, columns: columns))
+      if batch.rowCount == 0 { break }
+      #expect(end != .complete)
+      for row in 0..<batch.rowCount { rows.append(batch.row(row)) }
+    }
+    return (rows, end)
+  }
+
+  private func diagnostics(_ source: any TableDataSource) throws -> Set<String> {
+    var messages: Set<String> = []
+    while let diagnostic = source.diagnostics?.nextDiagnostic() {
+      messages.insert(diagnostic.message)
+    }
+    return messages
+  }
+
+  /// Counts the ways in which shared readings ended, over all seeds.
+  private static let ends = Mutex<[SharedReading: Int]>([:])
+
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"), arguments: 0..<60)
+  func `shares of a file are its rows`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let options = Self.options[seed / 3 % Self.options.count]
+    let text = Self.text(seed, &generator)
+    let crosses = Bool.random(using: &generator)
+    let naive = try open(text, options)
+    let rows = try readAll(naive)
+    for size in [30, 100, 700, 3000] {
+      let source = try open(text, options, through: crosses)
+      #expect(source.sharing != nil)
+      // The first rows are read by the source itself.
+      let first = Int.random(in: 0...min(3, rows.count), using: &generator)
+      if first > 0 { _ = try source.rows(RowRequest(first: 0, count: first, columns: [])) }
+      let (read, end) = try readShared(source, from: first, size: size)
+      Self.ends.withLock { $0[end, default: 0] += 1 }
+      #expect(read == Array(rows[first...]), "size \(size), \(end)")
+      // The shares found the right positions.
+      #expect(try source.numberOfRows(inSection: 0, knowing: .max) == .exact(rows.count))
+      let paths = (0..<8).compactMap { _ in
+        rows.indices.randomElement(using: &generator).map { IndexPath(section: 0, row: $0) }
+      }
+      let some = try source.gather(
+        paths, columns: Array(source.columns.indices), includesIDs: false)
+      #expect((0..<some.rowCount).map { some.row($0) } == paths.map { rows[$0.row] })
+      guard first == 0 else { continue }
+      let (found, wanted) = (try diagnostics(source), try diagnosticsOfAllRows(text, options))
+      // If several cells deserve the same diagnostic, it can name another one of them.
+      #expect(found.map(kind).sorted() == wanted.map(kind).sorted())
+      if seed % 3 != 0 { #expect(found == wanted) }
+    }
+  }
+
+  /// A diagnostic without numbers.
+  private func kind(_ message: String) -> String {
+    String(message.filter { !$0.isNumber }.suffix(60))
+  }
+
+  private func diagnosticsOfAllRows(
+    _ text: [UInt8], _ options: [String: String]
+  ) throws -> Set<String> {
+    let source = try open(text, options)
+    _ = try readAll(source)
+    return try diagnostics(source)
+  }
+
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"), arguments: 0..<30)
+  func `shares of a text are its lines`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    // A file with a NUL is shown as bytes.
+    let text = Self.text(seed, &generator).filter { $0 != 0 }
+    let path = "\(folder.path)/\(seed).txt"
+    try Data(text).write(to: URL(fileURLWithPath: path))
+    let all: [[String: String]] = [[:], ["encoding": "latin1"], ["pattern": "(?<x>a+|[0-9]+)"]]
+    let request = OpenRequest(location: Array(path.utf8), options: all[seed / 3 % 3])
+    let rows = try readAll(try TextProvider().open(request))
+    for size in [30, 100, 3000] {
+      var source: any TableDataSource = try TextProvider().open(request)
+      if seed % 2 == 0 { source = try importSource(exportSource(source), provider: "text") }
+      let (read, end) = try readShared(source, from: 0, size: size)
+      #expect(read == rows, "size \(size), \(end)")
+      #expect(try source.numberOfRows(inSection: 0, knowing: .max) == .exact(rows.count))
+    }
+  }
+
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"), arguments: 0..<40)
+  func `shares of a filtered file are its rows`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.text(seed, &generator)
+    let search = Bool.random(using: &generator) ? RecordSearchTests.text(&generator, 2) : nil
+    let condition = Condition(
+      column: 0, comparison: [.notEqual, .matches].randomElement(using: &generator)!,
+      value: Array("1".utf8))
+    let conditions = Bool.random(using: &generator) ? [condition] : []
+    let naive = try open(text).filtered(by: conditions, search: search)
+    let rows = try readAll(naive)
+    for size in [100, 700] {
+      let source = try open(text, through: seed % 2 == 0)
+      let view = try source.filtered(by: conditions, search: search)
+      let first = Int.random(in: 0...min(3, rows.count), using: &generator)
+      if first > 0 { _ = try view.rows(RowRequest(first: 0, count: first, columns: [0])) }
+      let (read, _) = try readShared(view, from: first, size: size)
+      #expect(read == Array(rows[first...]))
+      #expect(try view.numberOfRows(inSection: 0, knowing: .max) == .exact(rows.count))
+      if let row = rows.indices.randomElement(using: &generator) {
+        let batch = try view.rows(
+          RowRequest(first: row, count: 1, columns: Array(source.columns.indices)))
+        #expect(batch.row(0) == rows[row])
+      }
+    }
+  }
+
+  /// A guess is wrong if a quoted cell looks like rows. The rows are right nevertheless.
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"))
+  func `a wrong guess of a border changes no row`() throws {
+    // A cell is longer than the text from which a border is guessed.
+    let cell = String(repeating: "1,2,3\n", count: 15_000)
+    let text = "a,b,c\n" + (0..<10).map { "\($0),\"\(cell)\",z\n" }.joined()
+    let rows = try readAll(try open(Array(text.utf8)))
+    #expect(rows.count == 10)
+    var broken = 0
+    for size in [10_000, 40_000, 200_000] {
+      let (read, end) = try readShared(try open(Array(text.utf8)), from: 0, size: size)
+      #expect(read == rows)
+      if end == .broken { broken += 1 }
+    }
+    #expect(broken > 0, "the text does not mislead any guess")
+  }
+
+  /// Files that are long enough for the views to share them, with their usual sizes.
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"))
+  func `views of a long file are those of a copy in memory`() throws {
+    var generator = SeededGenerator(seed: 3)
+    var text = "id,name,city,amount\n"
+    for number in 0..<110_000 {
+      let name = "name \(Int.random(in: 0..<4000, using: &generator))"
+      text += number % 50 == 0 ? "\(number),\"\(name), \"\"x\"\"\n\"," : "\(number),\(name),"
+      text += "city \(number % 11),\(Int.random(in: 0..<100_000, using: &generator)).5\n"
+    }
+    #expect(text.utf8.count > 3 << 20)
+    let source = try open(Array(text.utf8), through: true)
+    let copy = InMemorySource(source.columns, rows: try readAll(source))
+    #expect(copy.sharing == nil)
+
+    func same(_ make: (any TableDataSource) throws -> any TableDataSource) throws {
+      // A source whose rows are not known yet.
+      let (shared, naive) = (
+        try make(try open(Array(text.utf8), through: true)), try make(copy)
+      )
+      let count = try shared.numberOfSections(knowing: .max).value
+      #expect(count == (try naive.numberOfSections(knowing: .max).value))
+      for section in Set([0, count / 2, count - 1]) where count > 0 {
+        #expect(
+          try shared.sections?.title(.header, ofSection: section)
+            == naive.sections?.title(.header, ofSection: section))
+        #expect(
+          try shared.exactNumberOfRows(inSection: section)
+            == naive.exactNumberOfRows(inSection: section))
+        #expect(try readAll(shared, section: section) == readAll(naive, section: section))
+      }
+    }
+    let greater = Condition(column: 3, comparison: .greater, value: Array("99000".utf8))
+    let city = Condition(column: 2, comparison: .equal, value: Array("city 3".utf8))
+    try same { try $0.filtered(by: [greater]) }
+    try same { try $0.filtered(by: [city], search: Array("name 39".utf8)) }
+    try same { try $0.grouped(by: Grouping(column: 1, by: .value)) }
+    try same {
+      try $0.filtered(by: [greater]).grouped(by: [
+        Grouping(column: 2, by: .value), Grouping(column: 1, by: .letter),
+      ])
+    }
+    try same {
+      try $0.filtered(by: [city]).sorted(by: [
+        SortDescriptor(column: 1), SortDescriptor(column: 3, isDescending: true),
+      ])
+    }
+    try same {
+      try $0.summarized(
+        by: [Grouping(column: 2, by: .value)],
+        computing: [
+          Aggregate(.rows), Aggregate(.sum, ofColumn: 3), Aggregate(.median, ofColumn: 3),
+          Aggregate(.min, ofColumn: 1),
+          Aggregate(.distinct, ofColumn: 1), Aggregate(.first, ofColumn: 0),
+          Aggregate(.last, ofColumn: 0),
+        ])
+    }
+    let top = try open(Array(text.utf8)).sorted(by: [SortDescriptor(column: 3)])
+    let whole = try copy.sorted(by: [SortDescriptor(column: 3)])
+    let request = RowRequest(first: 0, count: 60, columns: [0, 3])
+    let (left, right) = (try top.rows(request), try whole.rows(request))
+    #expect((0..<60).map { left.row($0) } == (0..<60).map { right.row($0) })
+  }
+
+  /// An aggregate of a cell that is no number fails with the same error as for one thread, with its line.
+  @Test func `an error in a share is the error of its row`() throws {
+    var text = "id,amount\n" + (0..<200_000).map { "\($0),\($0 % 100)\n" }.joined()
+    text += "x,oops\n" + (0..<100_000).map { "\($0),1\n" }.joined()
+    let source = try open(Array(text.utf8), through: true)
+    let error = #expect(throws: TableError.self) {
+      try source.summarized(by: [], computing: [Aggregate(.sum, ofColumn: 1)])
+    }
+    #expect(error?.code == .wrongData && error?.row == 200_000)
+    #expect(error?.message.contains("line 200002") == true)
+  }
+
+  /// A program that cancels a view stops all threads.
+  @Test func `a cancelled reading in shares ends`() throws {
+    let text = "id,amount\n" + (0..<400_000).map { "\($0),\($0 % 100)\n" }.joined()
+    let source = try open(Array(text.utf8), through: true)
+    let view = try source.grouped(by: Grouping(column: 1, by: .value))
+    let cancel = try #require(view.cancellation)
+    view.onProgress = { _ in cancel() }
+    #expect(throws: TableError(.cancelled, "cancelled")) {
+      try view.numberOfSections(knowing: .max)
+    }
+  }
+
+  @Test(arguments: [1, 2, 4], [1, 2, 5])
+  func `ordered work consumes each result once, in order`(threads: Int, ahead: Int) {
+    for stop in [0, 1, 7, 40] {
+      let most = Mutex((open: 0, most: 0))
+      var consumed: [Int] = []
+      produceInOrder(40, threads: threads, ahead: ahead) { number in
+        most.withLock {
+          $0.open += 1
+          $0.most = max($0.most, $0.open)
+        }
+        return number * 2
+      } consume: { number, value in
+        #expect(value == number * 2)
+        most.withLock { $0.open -= 1 }
+        consumed.append(number)
+        return consumed.count < stop
+      }
+      #expect(consumed == Array(0..<max(1, stop)))
+      // A result that is being consumed no longer counts.
+      #expect(most.withLock { $0.most } <= ahead + 1)
+    }
+  }
+}
