@@ -4,7 +4,7 @@ import Tabella
 ///
 /// Batches already have Arrow's layout, so most bytes are written without copying.
 struct ArrowStreamFormat: Format {
-  private let output: Output
+  private var output: Output
   private var table: ShownTable?
   private var rowCount = 0
 
@@ -23,6 +23,16 @@ struct ArrowStreamFormat: Format {
   mutating func end(failure: Failure?) throws(Failure) {
     try output.write(data: ArrowMessages.endOfStream)
   }
+
+  func writer(to output: Output) -> (any Format)? {
+    var copy = self
+    (copy.output, copy.rowCount) = (output, 0)
+    return copy
+  }
+
+  var showsBatches: Bool { true }
+
+  mutating func noteWritten(rows: Int) { rowCount += rows }
 
   /// Writes rows. Arrow requires UTF-8, so the first row with other text ends the stream and the command.
   mutating func write(_ rows: ShownRows) throws(Failure) {

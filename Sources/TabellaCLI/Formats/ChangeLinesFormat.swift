@@ -13,7 +13,7 @@ struct ChangeLinesFormat: Format {
   }
 
   private let output: Output
-  private var keys: [[UInt8]] = []
+  private var keys = JSONKeys([])
   private var table: ShownTable?
   private var hasSections = false
 
@@ -24,7 +24,7 @@ struct ChangeLinesFormat: Format {
   mutating func begin(_ table: ShownTable) {
     self.table = table
     hasSections = table.table.source.sections != nil
-    keys = JSONLinesFormat.keys(of: table)
+    keys = JSONKeys(table.columns)
   }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
@@ -41,11 +41,9 @@ struct ChangeLinesFormat: Format {
 
   /// The ids and cells of rows.
   func values(of rows: ShownRows) -> [Row] {
-    let columns = table.map { rows.json(of: $0) } ?? []
+    guard let columns = table.map({ rows.json(of: $0) }) else { return [] }
     return (0..<rows.batch.rowCount).map { row in
-      var cells: [UInt8] = []
-      JSONLinesFormat.append(columns, row, keys: keys, to: &cells)
-      return Row(id: rows.batch.id(row), cells: cells)
+      Row(id: rows.batch.id(row), cells: keys.object(columns, row))
     }
   }
 

@@ -17,6 +17,13 @@ protocol Format {
   mutating func pause() throws(Failure)
   /// Writes everything after the last section. `failure` is the reason if the rows ended early.
   mutating func end(failure: Failure?) throws(Failure)
+  /// A format that writes rows in the same way, into an output in memory and on any thread; nil if the form of rows depends
+  /// on other rows. Called after ``begin(_:)``.
+  func writer(to output: Output) -> (any Format)?
+  /// Whether the output shows how the rows were divided into batches.
+  var showsBatches: Bool { get }
+  /// Notes rows that such a format wrote.
+  mutating func noteWritten(rows: Int)
   /// Notes about omitted data, to be printed after the table.
   var notes: [String] { get }
   /// The number of columns that were shown; nil if all were. Read after ``end(failure:)``.
@@ -31,6 +38,9 @@ extension Format {
   mutating func beginSection(_ section: ShownSection) throws(Failure) {}
   mutating func endSection(_ section: ShownSection) throws(Failure) {}
   mutating func pause() throws(Failure) {}
+  func writer(to output: Output) -> (any Format)? { nil }
+  var showsBatches: Bool { false }
+  mutating func noteWritten(rows: Int) {}
   mutating func end(failure: Failure?) throws(Failure) {}
 }
 

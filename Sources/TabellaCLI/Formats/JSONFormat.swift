@@ -65,7 +65,8 @@ struct JSONFormat: Format {
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
     let batch = rows.batch
-    let columns = table.map { rows.json(of: $0) } ?? []
+    guard let table else { return }
+    let columns = rows.json(of: table)
     var text: [UInt8] = []
     for row in 0..<batch.rowCount {
       text += Array((isFirstRow ? "\n   " : ",\n   ").utf8)
@@ -73,9 +74,14 @@ struct JSONFormat: Format {
       text += Array("{\"id\":".utf8)
       append(batch.id(row), to: &text)
       text += Array(",\"cells\":[".utf8)
-      for (index, column) in columns.enumerated() {
-        if index > 0 { text.append(UInt8(ascii: ",")) }
-        column.append(row, to: &text)
+      text.append(room: columns.room(for: row..<row + 1, extra: batch.columns.count)) { place in
+        columns.write(row..<row + 1, to: place) { number, place in
+          if number == 0 { return place }
+          place.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+          return place + 1
+        } afterRow: {
+          $0
+        }
       }
       let editability = rows.editable?[row] ?? []
       text += Array("],\"editable\":\(!editability.isEmpty)".utf8)

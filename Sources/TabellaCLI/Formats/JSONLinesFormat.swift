@@ -2,45 +2,111 @@ import Tabella
 
 /// One JSON object per row and line. The keys are the names of the columns.
 struct JSONLinesFormat: Format {
-  private let output: Output
-  private var keys: [[UInt8]] = []
+  private var output: Output
+  private var keys = JSONKeys([])
   private var table: ShownTable?
-  private var text: [UInt8] = []
 
   init(_ output: Output) { self.output = output }
 
   mutating func begin(_ table: ShownTable) {
     self.table = table
-    keys = JSONLinesFormat.keys(of: table)
+    keys = JSONKeys(table.columns)
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    let columns = table.map { rows.json(of: $0) } ?? []
-    for row in 0..<rows.batch.rowCount {
-      text.removeAll(keepingCapacity: true)
-      JSONLinesFormat.append(columns, row, keys: keys, to: &text)
-      text.append(10)
-      try output.write(json: text)
+    guard let table else { return }
+    let columns = rows.json(of: table)
+    var first = 0
+    while first < rows.batch.rowCount {
+      var some = first..<min(first + 64, rows.batch.rowCount)
+      while some.count > 1, keys.room(for: columns, some) > Output.room {
+        some = first..<first + some.count / 2
+      }
+      first = some.upperBound
+      let room = keys.room(for: columns, some)
+      if output.isTerminal || room > Output.room {
+        var text: [UInt8] = []
+        text.append(room: room) { keys.write(columns, some, lineEnd: true, to: $0) }
+        try output.write(json: text)
+      } else {
+        try output.write(room: room) { place in
+          keys.write(columns, some, lineEnd: true, to: place) - place
+        }
+      }
     }
   }
 
-  /// The text in front of each cell of a table: a brace or comma, the name, a colon.
-  static func keys(of table: ShownTable) -> [[UInt8]] {
-    uniqueNames(table.columns.map(\.name)).enumerated().map { number, name in
-      var key: [UInt8] = [number == 0 ? UInt8(ascii: "{") : UInt8(ascii: ",")]
-      JSONValue.append(string: name, to: &key)
-      return key + [UInt8(ascii: ":")]
+  func writer(to output: Output) -> (any Format)? {
+    var copy = self
+    copy.output = output
+    return copy
+  }
+}
+
+/// The text in front of each cell of a JSON object: a brace or comma, the name, a colon.
+struct JSONKeys {
+  /// A key is copied in one move if it has at most so many bytes.
+  private static let moveSize = 32
+
+  /// The keys, one after the other, followed by bytes without meaning.
+  private var bytes: [UInt8] = []
+  private var ends: [Int] = []
+
+  init(_ columns: [Column]) {
+    for (number, name) in uniqueNames(columns.map(\.name)).enumerated() {
+      bytes.append(number == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
+      JSONValue.append(string: name, to: &bytes)
+      bytes.append(UInt8(ascii: ":"))
+      ends.append(bytes.count)
     }
+    bytes += repeatElement(0, count: JSONKeys.moveSize)
   }
 
-  /// Appends the object of a row.
-  static func append(
-    _ columns: [JSONColumn], _ row: Int, keys: [[UInt8]], to text: inout [UInt8]
-  ) {
-    for (key, column) in zip(keys, columns) {
-      text += key
-      column.append(row, to: &text)
+  /// The number of bytes that the objects of some rows need at most.
+  func room(for columns: JSONColumns, _ rows: Range<Int>) -> Int {
+    columns.room(for: rows, extra: bytes.count + 4) + JSONKeys.moveSize
+  }
+
+  /// The objects of a row.
+  func object(_ columns: JSONColumns, _ row: Int) -> [UInt8] {
+    var text: [UInt8] = []
+    text.append(room: room(for: columns, row..<row + 1)) {
+      write(columns, row..<row + 1, lineEnd: false, to: $0)
     }
-    text += Array((keys.isEmpty ? "{}" : "}").utf8)
+    return text
+  }
+
+  /// Writes the objects of rows, each with a line end if `lineEnd` says so. Returns the place after them.
+  func write(
+    _ columns: JSONColumns, _ rows: Range<Int>, lineEnd: Bool, to place: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    bytes.withUnsafeBytes { bytes in
+      ends.withUnsafeBufferPointer { ends in
+        columns.write(rows, to: place) { number, at in
+          let start = number == 0 ? 0 : ends[number - 1]
+          let count = ends[number] - start
+          let key = bytes.baseAddress! + start
+          if count <= JSONKeys.moveSize {
+            at.storeBytes(of: key.loadUnaligned(as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
+          } else {
+            at.copyMemory(from: key, byteCount: count)
+          }
+          return at + count
+        } afterRow: { place in
+          var at = place
+          if ends.isEmpty {
+            at.storeBytes(of: UInt8(ascii: "{"), as: UInt8.self)
+            at += 1
+          }
+          at.storeBytes(of: UInt8(ascii: "}"), as: UInt8.self)
+          at += 1
+          if lineEnd {
+            at.storeBytes(of: 10, as: UInt8.self)
+            at += 1
+          }
+          return at
+        }
+      }
+    }
   }
 }

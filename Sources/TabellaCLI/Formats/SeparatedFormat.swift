@@ -36,6 +36,8 @@ struct SeparatedFormat: Format {
 
   mutating func write(_ rows: ShownRows) throws(Failure) { try write(rows.batch) }
 
+  func writer(to output: Output) -> (any Format)? { SeparatedFormat(dialect, output) }
+
   /// Writes the rows in groups, directly into the output buffer.
   private func write(_ batch: Batch) throws(Failure) {
     let columns = batch.columns.map {

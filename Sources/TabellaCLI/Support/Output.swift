@@ -8,8 +8,10 @@ final class Output {
   private(set) var screen: Screen
   private let descriptor: Int32
   private static let capacity = 1 << 17
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(
+  private var buffer = UnsafeMutableRawBufferPointer.allocate(
     byteCount: Output.capacity, alignment: 64)
+  /// Whether the buffer keeps everything that is written.
+  private let keepsAll: Bool
   private var filled = 0
   /// The pager to start when the screen is full. Until then the output is held back.
   private var pendingPager: Pager.Choice?
@@ -35,14 +37,27 @@ final class Output {
   init(descriptor: Int32 = 1, screen: Screen? = nil) {
     self.descriptor = descriptor
     self.screen = screen ?? Screen(descriptor: descriptor)
-    frame = nil
+    (frame, keepsAll) = (nil, false)
   }
 
   /// Creates an output whose lines form a frame for a part of a screen.
   init(_ frame: FrameLines, screen: Screen) {
     descriptor = -1
     self.screen = screen
-    self.frame = frame
+    (self.frame, keepsAll) = (frame, false)
+  }
+
+  /// Creates an output in memory, for another output that is no terminal.
+  init(keepingAllFor other: Output) {
+    descriptor = -1
+    screen = other.screen
+    (frame, keepsAll) = (nil, true)
+  }
+
+  /// Writes what an output in memory keeps.
+  func write(_ kept: Output) throws(Failure) {
+    precondition(kept.keepsAll, "only an output in memory keeps everything")
+    try put(UnsafeRawBufferPointer(rebasing: kept.buffer[..<kept.filled]))
   }
 
   deinit { buffer.deallocate() }
@@ -111,8 +126,9 @@ final class Output {
   private func put(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
     if let frame { return frame.add(bytes) }
     if isTerminal { count(bytes) }
-    if bytes.count > Output.capacity - filled { try send() }
-    if bytes.count > Output.capacity { return try send(bytes) }
+    if keepsAll { grow(for: bytes.count) }
+    if bytes.count > buffer.count - filled { try send() }
+    if bytes.count > buffer.count { return try send(bytes) }
     UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(from: bytes)
     filled += bytes.count
     if pendingPager != nil, lines >= screen.height ?? .max { try send() }
@@ -127,7 +143,8 @@ final class Output {
     room: Int, _ body: (UnsafeMutableRawPointer) -> Int
   ) throws(Failure) {
     precondition(!isTerminal, "bytes as they are never reach a terminal")
-    if room > Output.capacity - filled { try send() }
+    if keepsAll { grow(for: room) }
+    if room > buffer.count - filled { try send() }
     if let frame {
       let count = body(buffer.baseAddress!)
       return frame.add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -135,9 +152,19 @@ final class Output {
     filled += body(buffer.baseAddress! + filled)
   }
 
+  /// Makes room for more bytes in a buffer that keeps everything.
+  private func grow(for count: Int) {
+    guard count > buffer.count - filled else { return }
+    let grown = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(2 * buffer.count, filled + count), alignment: 64)
+    grown.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<filled]))
+    buffer.deallocate()
+    buffer = grown
+  }
+
   /// Sends the buffer, unless the output is held back until the screen is full.
   func flush() throws(Failure) {
-    if pendingPager == nil { try send() }
+    if pendingPager == nil, !keepsAll { try send() }
   }
 
   /// Sends the buffer even if it is held back. A pager does not start afterwards.

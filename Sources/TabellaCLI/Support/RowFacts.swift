@@ -40,6 +40,12 @@ struct RowFacts {
   /// Whether the format needs ids, and the rows have them.
   var includesIDs: Bool { needs.contains(.ids) && shown.table.source.identity != nil }
 
+  /// Whether the format needs only the cells of rows.
+  var areCellsOnly: Bool {
+    needs.isDisjoint(with: [.ids, .permissions, .elements, .links, .numbers, .colours])
+      && shown.marks == nil && columns.count == columnCount
+  }
+
   /// The facts that are known in front of the rows of a section.
   func section(_ number: Int, _ count: Count) throws(TableError) -> ShownSection {
     ShownSection(

@@ -9,6 +9,8 @@ import Tabella
 struct TableReader {
   /// The number of rows in the first batch, which should arrive quickly, and in later batches, which are large
   /// because a view may read its whole base for each batch; and the maximum number of cells per batch.
+  /// The number of batches of a section that are read before threads may share the rest. Most tables are short.
+  private static let batchesAlone = 2
   private static let batchSizes = (first: 1024, later: 1 << 20, cells: 7_800_000)
 
   let source: any TableDataSource
@@ -56,11 +58,15 @@ struct TableReader {
   /// Calls `section` for each shown section with the number of its rows as far as it is known, then `rows` with
   /// each batch and the position of its first row, then `end`, when the number of rows may be exact.
   ///
+  /// `rest` can take the rows of a section from one on, if all of them are shown. It returns the number of rows that it
+  /// took, and whether the section ends there.
+  ///
   /// `range` numbers rows across all sections, from the start. A section without rows is shown if the range
   /// reaches it. An error that `rows` throws ends the walk.
   mutating func walk(
     _ range: Range<Int>,
     section: (Int, Count) throws -> Void, rows: (Batch, IndexPath) throws -> Void,
+    rest: (IndexPath) throws -> (rows: Int, isEnd: Bool) = { _ in (0, false) },
     end: (Int, Count) throws -> Void
   ) throws {
     defer { cancelAdvice() }
@@ -84,7 +90,7 @@ struct TableReader {
       if isReached {
         try section(number, count)
         let next = try walk(
-          number, from: first, limit: left, total: total, count, rows, position: position)
+          number, from: first, limit: left, total: total, count, rows, rest, position: position)
         position += next.row - skipped
         let known = isAlone ? try source.numberOfRows(inSection: number, knowing: 0) : count
         try end(number, next.isEnd ? .exact(next.row) : known)
@@ -99,10 +105,18 @@ struct TableReader {
   /// there. `total` is the number of rows to read of this section and the next ones.
   private mutating func walk(
     _ section: Int, from first: Int, limit: Int, total: Int, _ count: Count,
-    _ rows: (Batch, IndexPath) throws -> Void, position: Int
+    _ rows: (Batch, IndexPath) throws -> Void,
+    _ rest: (IndexPath) throws -> (rows: Int, isEnd: Bool), position: Int
   ) throws -> (row: Int, isEnd: Bool) {
     var next = first
+    var batches = 0
     while next - first < limit {
+      if batches == TableReader.batchesAlone, limit > Int.max / 2 {
+        let (taken, isEnd) = try rest(IndexPath(section: section, row: next))
+        next += taken
+        if isEnd { return (next, true) }
+      }
+      batches += 1
       if count.isExact, next >= count.value { return (max(next, count.value), true) }
       let path = IndexPath(section: section, row: next)
       let (batch, endsSection) = try read(

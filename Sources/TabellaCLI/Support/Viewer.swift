@@ -67,6 +67,14 @@ struct Viewer {
             try output.sendNow()
           }
         },
+        rest: { first in
+          guard facts.areCellsOnly, shown.stream == nil, !output.isTerminal else {
+            return (0, false)
+          }
+          let taken = try writeShares(from: first, facts.columns, in: &format)
+          rowCount += taken.rows
+          return taken
+        },
         end: { number, count in
           guard hasBegun else { return }
           if !shown.isFollowed { current.count = count }
@@ -78,6 +86,57 @@ struct Viewer {
       throw failure
     } catch {
       return .of(error, in: table)
+    }
+  }
+
+  /// Writes the rows of a section from one on with all processors. Each formats a share of the rows in memory.
+  ///
+  /// Returns the number of rows, and whether the section ends there. If a share fails, the rows in front of it are written.
+  private func writeShares(
+    from first: IndexPath, _ columns: [Int], in format: inout any Format
+  ) throws -> (rows: Int, isEnd: Bool) {
+    let begun = format
+    guard begun.writer(to: output) != nil else { return (0, false) }
+    var failure: Failure?
+    var rows = 0
+    let end = try source.readShares(
+      ofSection: first.section, from: first.row, size: ShareSize.rows, always: begun.showsBatches
+    ) { share throws(TableError) in
+      let kept = Output(keepingAllFor: output)
+      let count = try Viewer.write(share, columns, begun.writer(to: kept))
+      return (kept, count)
+    } _: { (written: (output: Output, rows: Int)) throws(TableError) in
+      do throws(Failure) {
+        try output.write(written.output)
+        rows += written.rows
+        format.noteWritten(rows: written.rows)
+        Progress.written(first.row + rows, of: nil)
+        return true
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    if let failure { throw failure }
+    return (rows, end == .complete)
+  }
+
+  /// Writes all rows of a share. Returns their number.
+  private static func write(
+    _ share: any TableDataSource, _ columns: [Int], _ format: (any Format)?
+  ) throws(TableError) -> Int {
+    guard var format else { throw TableError(.notSupported, "the format writes no shares") }
+    var count = 0
+    while true {
+      let batch = try share.rows(RowRequest(first: count, count: 1 << 20, columns: columns))
+      if batch.rowCount == 0 { return count }
+      do throws(Failure) {
+        try format.write(ShownRows(batch: batch, first: IndexPath(section: 0, row: count)))
+      } catch {
+        // The rows are written again, and then the failure names the right row.
+        throw TableError(.notSupported, "the rows cannot be written")
+      }
+      count += batch.rowCount
     }
   }
 

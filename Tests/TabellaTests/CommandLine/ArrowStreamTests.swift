@@ -91,7 +91,7 @@ import Testing
   }
 
   /// More rows than three batches have; with `TABELLA_ALL_ROADS`, more than seven.
-  private static let manyRows = takesAllRoads ? 60_000 : 30_000
+  private static let manyRows = takesAllRoads ? 90_000 : 50_000
 
   /// The export has more rows than one batch, so later batches begin inside the memory of the source.
   @Test func manyBatchesArrive() throws {

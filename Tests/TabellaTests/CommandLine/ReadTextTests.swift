@@ -24,10 +24,12 @@ import Testing
 
   static func json(_ source: any TableDataSource) throws -> [String] {
     let cells = try batch(source)
-    let column = JSONColumn(source.columns[0], cells)
+    let json = JSONColumns([source.columns[0]], Batch(rowCount: cells.count, columns: [cells]))
     return (0..<cells.count).map { row in
       var text: [UInt8] = []
-      column.append(row, to: &text)
+      text.append(room: json.room(for: row..<row + 1, extra: 0)) {
+        json.write(row..<row + 1, to: $0, beforeCell: { $1 }, afterRow: { $0 })
+      }
       return String(decoding: text, as: UTF8.self)
     }
   }
