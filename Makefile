@@ -86,22 +86,25 @@ COMPARE_SQLITE = $(PYTHON_VENV)/bin/python Tests/SQLite/bench --rows $(SIZE) $(i
 COMPARE_PYTHON = $(PYTHON_VENV)/bin/python Tests/Python/bench --rows $(SIZE) $(if $(WRITE),--write)
 
 # WRITE=1 writes docs/benchmarks.md and docs/benchmark-figures.md, and docs/python-benchmarks.md if there are Python packages.
+# The last lines are a summary on one screen, with a mark for each missed aim.
 bench: build      ## times tabella, floors, peers, Python packages and SQLite on SIZE rows: all cases or CASE
+	$(if $(CASE),,$(if $(wildcard $(PYTHON_VENV)/bin/python),$(COMPARE_PYTHON) && $(COMPARE_SQLITE)))
 	.build/release/tabella-bench --size $(SIZE) $(if $(CASE),--case $(CASE)) \
 	  $(if $(WRITE),--write) $(if $(wildcard $(VENV)/bin/python),--python $(VENV)/bin/python)
-	$(if $(CASE),,$(if $(wildcard $(PYTHON_VENV)/bin/python),$(COMPARE_PYTHON) && $(COMPARE_SQLITE)))
 
 bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the packages of the rest
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/python -c 'import duckdb, polars' 2>/dev/null || \
 	  $(VENV)/bin/pip install --quiet duckdb polars
-	@echo "the other peers: apt-get install coreutils sed mawk findutils procps miller sqlite3 fd-find"
+	@echo "the other peers: apt-get install coreutils diffutils fd-find findutils htop mawk miller procps ripgrep sed sqlite3"
 
-# COUNT=100 shapes unless it is given. The figures also go to .build/shapes/figures.json.
-shapes: build bench-peers  ## times tabella and its peers on COUNT shapes of CSV files from SEED: about an hour
+# COUNT=100 shapes unless it is given. The figures also go to .build/shapes/figures.json. ANSWERS=1 compares answers
+# without times, in a tenth of the time.
+shapes: build bench-peers  ## times tabella and its peers on COUNT shapes of CSV files from SEED: over an hour
 	$(VENV)/bin/python -c 'import numpy, pyarrow' 2>/dev/null || \
 	  $(VENV)/bin/pip install --quiet numpy pyarrow
-	$(VENV)/bin/python -B Tests/Shapes/run --count $(or $(COUNT),100) --seed $(SEED) --json .build/shapes/figures.json
+	$(VENV)/bin/python -B Tests/Shapes/run --count $(or $(COUNT),100) --seed $(SEED) \
+	  $(if $(ANSWERS),--answers,--json .build/shapes/figures.json)
 
 python: build     ## tests the Python package; compares pyarrow, pandas, polars and DuckDB with tabella
 	Tests/Python/run

@@ -22,6 +22,7 @@ struct Live {
     let aim: String
 
     var row: [String] { [name, value, aim] }
+    var isMissed: Bool { aim.hasSuffix("**missed**") }
   }
 
   func measure() throws -> [Figure] {

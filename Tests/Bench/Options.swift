@@ -22,10 +22,15 @@ struct Options {
   var list = false
   var help = false
 
+  /// Whether everything is measured.
+  var isWhole: Bool { cases.isEmpty && !crossing && !live }
+
   static let usage = """
     Usage: tabella-bench [OPTION…]
 
-    Measures tabella, the floors of this machine, and similar programs.
+    Measures tabella, the floors of this machine, and similar programs. The summary at the end has a line per case,
+    and marks missed aims. The tables of a run without --case, --crossing and --live go to figures.md in the cache
+    folder.
 
     Options:
       --size ROWS       rows of the plain CSV file; other sizes follow from it (1000000)

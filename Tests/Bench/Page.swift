@@ -137,11 +137,7 @@ struct Page {
 
   private var aims: String {
     let standings = results.flatMap { result in
-      result.entries.flatMap { entry in
-        result.case.aims.compactMap { aim in
-          result.standing(of: aim, for: entry).map { (result.case.name, $0) }
-        }
-      }
+      result.standings.map { (result.case.name, $0.standing) }
     }
     let missed = standings.filter { $0.1.isMet == false }
     let met = standings.count { $0.1.isMet == true }

@@ -118,11 +118,11 @@ enum Report {
     return "\(seconds(spread.median)) (\(seconds(spread.least))–\(seconds(spread.most)))"
   }
 
-  private static func seconds(_ value: Double) -> String {
+  static func seconds(_ value: Double) -> String {
     String(format: value < 1 ? "%.4f" : "%.2f", value)
   }
 
-  private static func ratio(_ value: Double) -> String {
+  static func ratio(_ value: Double) -> String {
     String(format: value < 100 ? "%.2f" : "%.0f", value)
   }
 

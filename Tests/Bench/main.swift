@@ -38,25 +38,23 @@ private func run(_ options: Options) throws -> Int32 {
     return 0
   }
   let chosen =
-    try options.cases.isEmpty && !options.crossing && !options.live
-    ? list : options.cases.map { try named($0, in: list) }
+    try options.isWhole ? list : options.cases.map { try named($0, in: list) }
   try cache.create()
   try floors.build()
   let bench = Bench(cache: cache, floors: floors, tools: tools, rounds: options.rounds)
   var crossing: [Crossing.Figure] = []
-  let isWhole = options.cases.isEmpty && !options.crossing && !options.live
-  if isWhole || options.crossing {
+  if options.isWhole || options.crossing {
     note("crossing")
     crossing = try Crossing(cache: cache, rounds: options.rounds).measure()
   }
   var live: [Live.Figure] = []
-  if isWhole || options.live {
+  if options.isWhole || options.live {
     note("live")
     live = try Live(tabella: tabella, tools: tools, cache: cache, herd: floors.herd).measure()
   }
   let results = try measure(chosen, bench)
   var growth: Growth?
-  if isWhole || options.growth {
+  if options.isWhole || options.growth {
     note("growth")
     growth = try Growth(beside: results, bench, cases)
   }
@@ -86,16 +84,30 @@ private func report(
   _ results: [CaseResult], _ crossing: [Crossing.Figure], _ live: [Live.Figure], _ growth: Growth?,
   _ bench: Bench, tabella: String, _ options: Options
 ) throws -> Int32 {
-  print(Report.table(results, hiding: bench.cache), terminator: "")
+  var tables: [String] = []
+  if !results.isEmpty { tables.append(Report.table(results, hiding: bench.cache)) }
   if !crossing.isEmpty {
-    print(Report.table(head: ["crossing", "median", "least to most"], rows: crossing.map(\.row)))
+    tables.append(
+      Report.table(head: ["crossing", "median", "least to most"], rows: crossing.map(\.row)))
   }
   if !live.isEmpty {
-    print(Report.table(head: ["live tables", "", "aim"], rows: live.map(\.row)))
+    tables.append(Report.table(head: ["live tables", "", "aim"], rows: live.map(\.row)))
   }
-  if let growth { print(Report.table(head: Growth.head, rows: growth.rows)) }
+  if let growth { tables.append(Report.table(head: Growth.head, rows: growth.rows)) }
+  let text = tables.joined(separator: "\n")
+  if options.isWhole {
+    // The tables of all cases are hundreds of lines.
+    let file = bench.cache.path("figures.md")
+    try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+    note("the tables are in \(file)")
+  } else {
+    print(text)
+  }
   let absent = bench.absentTools(results.map(\.case))
-  if !absent.isEmpty { print("\nAbsent: \(absent.joined(separator: ", "))") }
+  if !results.isEmpty {
+    let rows = bench.cache.sizes.plain
+    print(Summary(results: results, live: live, absent: absent, rows: rows).text, terminator: "")
+  }
   if options.write {
     try Page(
       results: results, crossing: crossing, live: live, growth: growth, bench: bench,

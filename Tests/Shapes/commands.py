@@ -1,6 +1,7 @@
 """The commands of tabella, and per command the programs that answer the same question."""
 
 import dataclasses
+import importlib.util
 import shutil
 import sys
 
@@ -11,8 +12,12 @@ from programs import DUCKDB, DUCKDB_ARROW, POLARS
 # Miller and SQLite need seconds for large files, so they read only smaller ones.
 FAR = 3_000_000
 
-NAMES = ["count", "first", "select", "group", "contains", "search", "sort", "jsonl", "describe", "arrow", "diff",
-         "filter", "sort-first", "summarize"]  # fmt: skip
+NAMES = ["count", "first", "select", "group", "contains", "search", "pattern", "pattern-count", "classes",
+         "classes-count", "any-case", "sort", "jsonl", "describe", "arrow", "diff", "filter", "sort-first",
+         "summarize"]  # fmt: skip
+TOOLS = ["mlr", "sqlite3", "rg", "awk", "cut", "diff", "head", "wc"]
+# DuckDB needs pyarrow for one command.
+MODULES = ["duckdb", "pyarrow"]
 
 
 @dataclasses.dataclass
@@ -32,6 +37,15 @@ class Command:
     peers: list
 
 
+def absent():
+    """The peers that this machine lacks. Polars also writes the files, so it always exists."""
+    return [name for name in TOOLS if not shutil.which(name)] + [name for name in MODULES if not has_module(name)]
+
+
+def has_module(name):
+    return importlib.util.find_spec(name) is not None
+
+
 class Commands:
     """Writes the commands for the two files of a shape."""
 
@@ -45,8 +59,9 @@ class Commands:
         self.column, self.phrase = ("note", shapes.PHRASE) if self.wide else ("key", middle)
 
     def all(self):
-        makers = [self.count, self.first_rows, self.select, self.group, self.contains, self.search, self.sort,
-                  self.jsonl, self.describe, self.arrow, self.diff]
+        makers = [self.count, self.first_rows, self.select, self.group, self.contains, self.search, self.pattern,
+                  self.pattern_count, self.classes, self.classes_count, self.any_case, self.sort, self.jsonl,
+                  self.describe, self.arrow, self.diff]
         if self.wide:
             makers += [self.filter, self.sort_first, self.summarize]
         return [maker() for maker in makers]
@@ -62,7 +77,8 @@ class Commands:
         return Program("polars", [sys.executable, "-c", code, self.first, self.second], answer)
 
     def duckdb(self, query, answer, code=DUCKDB):
-        return Program("duckdb", [sys.executable, "-c", code, query], answer)
+        if all(map(has_module, MODULES if code == DUCKDB_ARROW else MODULES[:1])):
+            return Program("duckdb", [sys.executable, "-c", code, query], answer)
 
     def duckdb_csv(self, query, answer):
         return self.duckdb(f"copy ({query}) to '/dev/stdout' (header)", answer)
@@ -78,9 +94,9 @@ class Commands:
         words = ["sqlite3", ":memory:", *modes, f".import --csv {self.first} t", query]
         return self.tool(words, answer, self.shape.bytes < FAR)
 
-    def rg(self, *words):
-        """The lines with a phrase. They are rows if no cell contains the end of a line."""
-        return self.tool(["rg", "--no-config", *words, self.first], answers.lines_as_rows, self.shape.quoting != "ends")
+    def rg(self, *words, answer=answers.lines_as_rows):
+        """The lines with a match. They are rows if no cell contains the end of a line."""
+        return self.tool(["rg", "--no-config", *words, self.first], answer, self.shape.quoting != "ends")
 
     def lines(self, words, answer):
         """A tool that knows lines but no quotes."""
@@ -167,6 +183,63 @@ class Commands:
             self.polars(f"q(F).filter(pl.any_horizontal(pl.all().str.contains('(?i){self.phrase}')))"
                         ".sink_csv(out,include_header=False)", answers.lines_as_rows),
             self.rg("-i", self.phrase))
+
+    def matching(self, name, pattern, flags=""):
+        """The rows in which a cell of one column matches a regular expression."""
+        condition = f"{self.column} ~ (?{flags}){pattern}" if flags else f"{self.column} ~ {pattern}"
+        words = ["export", self.first, "--no-header", "--filter", condition, "--format", "csv"]
+        return self.command(
+            name, words, answers.lines_as_rows,
+            self.duckdb(f"copy (from {self.csv} where {self.sql_match(pattern, flags)}) to '/dev/stdout' "
+                        "(header false)", answers.lines_as_rows),
+            self.polars(f"q(F).filter({self.polars_match(pattern, flags)}).sink_csv(out,include_header=False)",
+                        answers.lines_as_rows),
+            self.rg(*[f"-{flag}" for flag in flags], pattern))
+
+    def counted(self, name, pattern):
+        """The number of these rows."""
+        return self.command(
+            name, ["count", self.first, "--filter", f"{self.column} ~ {pattern}"], answers.number,
+            self.duckdb(f"copy (select count(*) from {self.csv} where {self.sql_match(pattern)}) to '/dev/stdout' "
+                        "(header false)", answers.number),
+            self.polars(f"print(q(F).filter({self.polars_match(pattern)}).select(pl.len()).collect().item(), "
+                        "flush=True)", answers.number),
+            self.rg("--count", "--include-zero", pattern, answer=answers.number))
+
+    def sql_match(self, pattern, flags=""):
+        return f"regexp_matches({self.column}, '{pattern}', '{flags or 'c'}')"
+
+    def polars_match(self, pattern, flags=""):
+        pattern = f"(?{flags}){pattern}" if flags else pattern
+        return f"pl.col('{self.column}').str.contains(r'{pattern}')"
+
+    def with_text(self):
+        """A pattern that contains a fixed text. No match contains a comma between two cells, so lines are fair."""
+        return "juniper [k-m]elp q[a-z]+" if self.wide else f"{self.phrase}[b-w, ]*"
+
+    def without_text(self):
+        """A pattern of classes and an alternation, without any fixed text."""
+        if self.wide:
+            return r"([b-h]|[p-z])\s[a-m][n-z][a-n]"
+        # In a file of keys, each class has a letter of the key and the letter before it.
+        before = {letter: shapes.LETTERS[index - 1] for index, letter in enumerate(shapes.LETTERS)}
+        return "".join(f"[{before[letter]}{letter}]" for letter in self.phrase)
+
+    def pattern(self):
+        return self.matching("pattern", self.with_text())
+
+    def pattern_count(self):
+        return self.counted("pattern-count", self.with_text())
+
+    def classes(self):
+        return self.matching("classes", self.without_text())
+
+    def classes_count(self):
+        return self.counted("classes-count", self.without_text())
+
+    def any_case(self):
+        """The pattern has capitals and small letters, and so have the notes."""
+        return self.matching("any-case", "juniper [K-M]ELP" if self.wide else self.phrase.upper(), "i")
 
     def names(self):
         return ["key", "amount", "note"][: self.shape.columns] + [f"c{n}" for n in range(3, self.shape.columns)]

@@ -6,6 +6,7 @@ import pathlib
 import re
 import statistics
 import subprocess
+import sys
 import time
 
 # If tabella needs less than this part of the best peer's time, two rounds are enough.
@@ -40,6 +41,7 @@ class Pair:
     work: dict = dataclasses.field(default_factory=dict)
     lines: dict = dataclasses.field(default_factory=dict)
     peers: dict = dataclasses.field(default_factory=dict)
+    agree: list = dataclasses.field(default_factory=list)
     wrong: list = dataclasses.field(default_factory=list)
     failed: dict = dataclasses.field(default_factory=dict)
 
@@ -55,9 +57,12 @@ class Pair:
 
 
 class Meter:
-    """Runs programs. Their output goes to a file in memory if the system has a place for one."""
+    """Runs programs. Their output goes to a file in memory if the system has a place for one.
 
-    def __init__(self, folder):
+    Without rounds, only answers count. Then one process, `together`, runs all programs in Python."""
+
+    def __init__(self, folder, together=None):
+        self.together = together
         memory = pathlib.Path("/dev/shm")
         place = memory if os.access(memory, os.W_OK) else folder
         self.output = place / f"tabella-shapes-{os.getpid()}.out"
@@ -71,12 +76,17 @@ class Meter:
     def run(self, program):
         """One run. The program writes to an empty file."""
         self.output.unlink(missing_ok=True)
+        if self.together and program.words[0] == sys.executable:
+            error = self.together.run(program.words, self.output)
+            if error:
+                raise WrongAnswer(error[-300:])
+            return None
         with open(self.output, "wb") as output:
             start = time.perf_counter()
             done = subprocess.run(program.words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE)
             whole = time.perf_counter() - start
-        # The status 1 of diff means that the files differ.
-        if done.returncode != 0 and not (program.name == "diff" and done.returncode == 1):
+        # The status 1 of diff means that the files differ, and that of rg that no line matches.
+        if done.returncode != 0 and not (program.name in ("diff", "rg") and done.returncode == 1):
             raise WrongAnswer(done.stderr.decode(errors="replace").strip()[-300:] or f"status {done.returncode}")
         work = re.search(rb"^seconds (\S+)$", done.stderr, re.MULTILINE)
         return Run(whole, float(work.group(1)) if work else whole)
@@ -89,10 +99,11 @@ class Meter:
             raise WrongAnswer(f"unreadable output: {error}") from error
 
     def measure(self, command, shape, rounds):
-        """The pair of a command and a shape. The first turn of each program is not part of the ratios."""
+        """The pair of a command and a shape. The first turn of each program is not part of the ratios. Without rounds,
+        there is no other turn."""
         pair = Pair(command.name, shape)
         first = self.compare(command, pair)
-        if "tabella" in first and len(first) > 1:
+        if rounds and "tabella" in first and len(first) > 1:
             try:
                 self.repeat(command, pair, contenders(command, first), rounds)
             except WrongAnswer as error:
@@ -133,6 +144,7 @@ class Meter:
                 others = f"{', '.join(agrees)} agrees with tabella" if agrees else "no peer agrees with tabella"
                 pair.wrong.append(f"{name} {str(answer)[:120]}, tabella {str(found['tabella'])[:120]}; {others}")
                 del runs[name]
+        pair.agree = [name for name in runs if name != "tabella" and "tabella" in runs]
         return runs
 
 

@@ -168,8 +168,10 @@ class Data:
         shape = self.shape
         width = min(3, shape.length) if shape.length != "mixed" else 2
         pool = [text(index, width, shape, special_of(index, shape.quoting)) for index in range(len(LETTERS) ** width)]
-        # One row in 100 has a note with the phrase, and one in the middle always has.
-        pool += [code(index, width) + " " + PHRASE for index in range(len(LETTERS))]
+        # One row in 100 has a note with the phrase, and one in the middle always has. A quarter of these notes has
+        # capitals. They decide no order, because the words before them differ.
+        phrases = [PHRASE.title() if index % 4 == 3 else PHRASE for index in range(len(LETTERS))]
+        pool += [code(index, width) + " " + phrase for index, phrase in enumerate(phrases)]
         ranks = self.ranks(len(LETTERS) ** width)
         found = self.random.random(shape.rows) < 0.01
         found[shape.rows // 2] = True

@@ -1,5 +1,6 @@
 """Prints the results on one screen, and writes all figures as JSON."""
 
+import collections
 import dataclasses
 import json
 import statistics
@@ -13,7 +14,7 @@ START = 0.010
 
 def screen(pairs):
     """The lines of the summary."""
-    names = f"{'command':11} {'pairs':>5} {'behind':>6} {'on work':>7} {'lines':>5} {'median':>6} {'worst':>6}"
+    names = f"{'command':13} {'pairs':>5} {'behind':>6} {'on work':>7} {'lines':>5} {'median':>6} {'worst':>6}"
     yield f"{names}  worst shape, best peer"
     for name in dict.fromkeys(pair.command for pair in pairs):
         yield line(name, [pair for pair in pairs if pair.command == name and pair.whole])
@@ -23,14 +24,34 @@ def screen(pairs):
 
 def line(name, pairs):
     if not pairs:
-        return f"{name:11} {0:5}"
+        return f"{name:13} {0:5}"
     ratios = [pair.best()[0] for pair in pairs]
     worst = max(pairs, key=lambda pair: pair.best()[0])
     behind = sum(pair.behind() for pair in pairs)
     work = sum(pair.behind("work") for pair in pairs)
     lines = sum(pair.behind("lines") for pair in pairs)
-    return (f"{name:11} {len(pairs):5} {behind:6} {work:7} {lines:5} {statistics.median(ratios):6.2f} "
+    return (f"{name:13} {len(pairs):5} {behind:6} {work:7} {lines:5} {statistics.median(ratios):6.2f} "
             f"{max(ratios):6.2f}  {worst.shape.short}, {worst.best()[1]}")
+
+
+def answers(pairs):
+    """The lines of the summary of a run that compares only answers: the peers that agree with tabella."""
+    yield f"{'command':13} {'pairs':>5} {'wrong':>5}  peers that agree"
+    for name in dict.fromkeys(pair.command for pair in pairs):
+        chosen = [pair for pair in pairs if pair.command == name]
+        agree = collections.Counter(peer for pair in chosen for peer in pair.agree)
+        peers = ", ".join(f"{peer} {count}" for peer, count in agree.most_common())
+        yield f"{name:13} {len(chosen):5} {sum(len(pair.wrong) for pair in chosen):5}  {peers}"
+    yield ""
+    shapes = {pair.shape for pair in pairs}
+    compared = sum(len(pair.agree) for pair in pairs)
+    yield (f"{len(shapes)} shapes, {compared} answers of peers agree, {sum(len(pair.wrong) for pair in pairs)} wrong, "
+           f"{len(alone(pairs))} answers of tabella without a peer")
+
+
+def alone(pairs):
+    """The pairs that no peer answered, so that nothing is compared."""
+    return [pair for pair in pairs if not pair.agree and not pair.wrong]
 
 
 def shapes_behind(pairs, kind="whole"):

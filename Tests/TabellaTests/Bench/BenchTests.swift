@@ -127,12 +127,68 @@ import Testing
     #expect(table.contains("WRONG"))
   }
 
+  /// A long run ends with one screen, also if everything is wrong.
+  @Test func theSummaryFitsOnAScreen() {
+    let long = String(repeating: "wrong ", count: 40)
+    for outcome in [Entry.Outcome.right, .wrong(long), .failed(status: 1, long)] {
+      let text = summary(Array(repeating: result(outcome), count: 40))
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+      #expect(lines.count <= Summary.lines + 1)
+      #expect(lines.allSatisfy { $0.count <= Summary.width })
+      #expect(lines.count { $0.hasPrefix("case ") } == 1 + 40)
+      #expect(text.contains("WRONG") == (outcome != .right))
+    }
+  }
+
+  @Test func theSummaryMarksMissedAims() {
+    let slow = result(.right, seconds: 2)
+    let text = summary([result(.right), slow])
+    #expect(text.contains("2 met\n"))
+    #expect(text.contains("MISSED 1 of 2\n"))
+    #expect(text.contains("- case, tabella: CPU ≤ 1.50 × floor: missed, 2.00\n"))
+    #expect(text.contains("2 cases, 0 wrong; 4 aims: 3 met, 1 missed, 0 not measured\n"))
+  }
+
+  /// A peer that does less, or something else, may be faster.
+  @Test func theBestPeerGivesTheSameAnswer() {
+    let compared = Reduction(measure: .number)
+    func peer(_ label: String, _ seconds: Double, check: Reduction?, _ outcome: Entry.Outcome)
+      -> Entry
+    {
+      Entry(
+        command: Command(label: label, pipeline: [[label]], tool: label, check: check),
+        outcome: outcome, runs: [run(seconds)])
+    }
+    let other = peer("other", 1, check: nil, .unchecked)
+    let wrong = peer("wrong", 2, check: compared, .wrong("1, not 2"))
+    let slow = peer("slow", 4, check: compared, .right)
+    let best = peer("best", 3, check: compared, .right)
+    func bestPeer(_ peers: [Entry]) -> String? {
+      let base = result(.right)
+      let result = CaseResult(case: base.case, entries: base.entries + peers)
+      return result.bestPeer(.wall)?.command.label
+    }
+    #expect(bestPeer([other, wrong, slow, best]) == "best")
+    // Nothing can be compared in the cases of the start.
+    #expect(bestPeer([other]) == "other")
+    #expect(bestPeer([wrong]) == nil)
+  }
+
+  private func summary(_ results: [CaseResult]) -> String {
+    Summary(results: results, live: [], absent: [], rows: 10_000_000).text
+  }
+
   private let cache = Cache(
     folder: Cache.defaultFolder, seed: 1, sizes: Sizes(plain: 1000))
 
-  /// Results with a floor of one second, and a command of one second with this outcome.
-  private func result(_ outcome: Entry.Outcome, tool: String? = nil) -> CaseResult {
-    let run = Run(wall: 1, cpu: 1, peak: 1_048_576, status: 0)
+  private func run(_ seconds: Double) -> Run {
+    Run(wall: seconds, cpu: seconds, peak: 1_048_576, status: 0)
+  }
+
+  /// Results with a floor of one second, and a command with this outcome.
+  private func result(
+    _ outcome: Entry.Outcome, tool: String? = nil, seconds: Double = 1
+  ) -> CaseResult {
     let floor = Command(label: "floor", pipeline: [["floor"]])
     let command = Command(label: "tabella", pipeline: [["a", "x|y"], ["b"]], tool: tool)
     return CaseResult(
@@ -140,8 +196,8 @@ import Testing
         name: "case", about: "about", commands: [floor, command],
         aims: [.cpu(1.5, of: "floor"), .peak(mebibytes: 24)]),
       entries: [
-        Entry(command: floor, runs: [run]),
-        Entry(command: command, outcome: outcome, runs: [run]),
+        Entry(command: floor, runs: [run(1)]),
+        Entry(command: command, outcome: outcome, runs: [run(seconds)]),
       ])
   }
 }
