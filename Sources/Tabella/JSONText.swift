@@ -109,7 +109,9 @@ extension JSONValue {
     return at
   }
 
-  /// Appends `text`, which must be valid UTF-8, as a JSON string; see ``write(string:readable:to:)``.
+  /// Appends `text`, which must be valid UTF-8, as a JSON string.
+  ///
+  /// Characters that are unsafe to print are escaped, so that JSON can be viewed in a terminal.
   public static func append(string text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
     output.append(room: room(forStrings: 1, bytes: text.count)) {
       write(string: text, readable: text.count, to: $0)
