@@ -95,7 +95,7 @@ public final class FilteredSource: MappedSource {
   override func count(
     inSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Count {
-    let known = try self.known(section) { $0.passing.count >= minimum }
+    let known = try self.known(section, toEnd: minimum == .max) { $0.passing.count >= minimum }
     return known.isComplete ? .exact(known.passing.count) : .atLeast(known.passing.count)
   }
 
@@ -188,14 +188,15 @@ public final class FilteredSource: MappedSource {
   ///
   /// If many rows pass, the columns of the request are read too, because the caller needs them next.
   private func known(
-    _ section: Int, reading request: RowRequest? = nil, until isEnough: (Section) -> Bool
+    _ section: Int, reading request: RowRequest? = nil, toEnd: Bool = false,
+    until isEnough: (Section) -> Bool
   ) throws(TableError) -> Section {
     let state = try state(of: section)
     let begin = state.read
-    // Threads share long sections. If many rows pass, the caller needs their cells next, and reads them with the rows.
+    // Threads share long sections that are read to their end. Otherwise some shares would be read in vain.
     var (alone, batches) = (2, 0)
     while !state.isComplete, !isEnough(state) {
-      if batches >= alone, request == nil || !manyPass(state) {
+      if batches >= alone, toEnd {
         let isShared = try shareRest(of: state, section, isEnough) { onProgress?($0 - begin) }
         (alone, batches) = (isShared ? alone * 8 : .max, 0)
         continue
