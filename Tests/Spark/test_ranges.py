@@ -78,8 +78,7 @@ class Ranges(cluster.Case):
                 print(f"{condition}: planning read {sum(plan) / size:.3f}, the tasks {sum(read) / size:.3f} of {size} bytes")
                 # One range may end in a gap of 4 MiB.
                 self.assertLess(sum(read), size * wanted / days + (len(read) + 2) * (START + OTHER))
-                # Without a filter that is pushed, quotes in front of line ends make the index read a part again.
-                self.assertLess(sum(plan), size * 1.6 + START + OTHER)
+                self.assertLess(sum(plan), size * 1.1 + START + OTHER)
         # The option `filter`, whose rows Spark does not know.
         frame = self.read(path, format="counted", counts=counts, schema=schema, tasks="8", filter="day = 7")
         self.assertEqual(frame.count(), sum(1 for n in range(rows) if n * days // rows == 7))

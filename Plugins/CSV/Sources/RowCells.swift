@@ -27,7 +27,7 @@ struct RowCells: RecordCells {
   private let text: DelimitedText
   let reader: RecordReader
   private let options: Options
-  private let cancel: CancelFlag
+  let cancel: CancelFlag
   let notes: any RowNotes
   var columns: [Column] { text.columns }
 
@@ -68,43 +68,11 @@ struct RowCells: RecordCells {
     options.hasEscapes || options.checksTypes ? nil : RecordFinder(terms, text.rules)
   }
 
-  /// Only found rows are divided into cells.
-  func rows(_ request: RowRequest, _ finder: RecordFinder) throws(TableError) -> FoundRows {
-    let builder = BatchBuilder(for: request, of: columns)
-    var numbers: [Int] = []
-    var size = 0
-    let next = try reader.search(from: request.first, finder, cancel) {
-      page, run throws(TableError) in
-      if size >= RowCells.batchSize.cells { return 0 }
-      let records = run.prefix(request.count - numbers.count)
-      guard let last = records.last else { return 0 }
-      let bytes = page.end(of: last) - page.start(of: records.lowerBound)
-      // Records beyond this size belong to the next batch.
-      if size > 0, size + bytes > Int(Int32.max) { return 0 }
-      append(page, records, to: builder, request.columns)
-      numbers += records
-      size += bytes
-      return records.count
-    }
-    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
-  }
-
-  func rows(
-    numbered wanted: [Int], columns numbers: [Int], includesIDs: Bool
-  ) throws(TableError) -> Batch {
-    let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
-    let count = try reader.gather(wanted, withOffsets: includesIDs) {
-      page, records throws(TableError) in
-      append(page, records, to: builder, numbers)
-    }
-    return try checked(builder.finish(rowCount: count), numbers) { wanted[$0] }
-  }
-
   /// The rows of a batch in front of the first cell that does not have the type of its column. `number` returns the number
   /// of a row in the table.
   ///
   /// Only a sample of the cells determines such a type. Throws ``TableError`` with `.constraint` if the first row has such a cell.
-  private func checked(
+  func checked(
     _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
   ) throws(TableError) -> Batch {
     guard options.checksTypes else { return batch }
@@ -132,7 +100,6 @@ struct RowCells: RecordCells {
     return TableError(.constraint, message, section: 0, row: row, column: column)
   }
 
-  /// Appends the cells of records to the columns with these numbers.
   func append(
     _ page: RecordPage, _ records: Range<Int>, to builder: BatchBuilder, _ numbers: [Int]
   ) {

@@ -22,7 +22,7 @@ extension DelimitedText {
   /// Observes all cells. All processors read a stored text; a stream is read to its end. Only tests set `threads` and
   /// `size`, the size of a share in bytes.
   func typesOfAllCells(
-    _ cancel: CancelFlag, threads: Int = Cores.count, size: Int = 4 << 20
+    _ cancel: CancelFlag, threads: Int = Cores.count, size: Int = ShareSize.results
   ) throws(TableError) -> CellTypes {
     if threads > 1, let shares = try reader.shares(from: 0, size: size),
       let types = try types(of: shares, threads, cancel)

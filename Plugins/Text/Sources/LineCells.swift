@@ -10,7 +10,7 @@ final class LineCells: RecordCells {
   let columns: [Column]
   let reader: RecordReader
   private var pattern: LinePattern?
-  private let cancel: CancelFlag
+  let cancel: CancelFlag
 
   init(_ reader: RecordReader, _ columns: [Column], _ pattern: LinePattern?, _ cancel: CancelFlag) {
     (self.reader, self.columns, self.pattern, self.cancel) = (reader, columns, pattern, cancel)
@@ -34,7 +34,7 @@ final class LineCells: RecordCells {
       let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: next)
       // Lines beyond this size belong to the next batch.
       if next > lines.lowerBound, size + bytes > Int(Int32.max) { break }
-      append(page, numbers, request.columns, to: builder)
+      append(page, numbers, to: builder, request.columns)
       size += bytes + numbers.count * 8
       next = numbers.upperBound
     }
@@ -43,39 +43,8 @@ final class LineCells: RecordCells {
 
   func finder(of terms: [SearchTerm]) -> RecordFinder? { RecordFinder(terms, reader.rules) }
 
-  func rows(_ request: RowRequest, _ finder: RecordFinder) throws(TableError) -> FoundRows {
-    let builder = BatchBuilder(for: request, of: columns)
-    var numbers: [Int] = []
-    var size = 0
-    let next = try reader.search(from: request.first, finder, cancel) {
-      page, run throws(TableError) in
-      if size >= LineCells.batchSize { return 0 }
-      let lines = run.prefix(request.count - numbers.count)
-      guard let last = lines.last else { return 0 }
-      let bytes = page.end(of: last) - page.start(of: lines.lowerBound)
-      // Lines beyond this size belong to the next batch.
-      if size > 0, size + bytes > Int(Int32.max) { return 0 }
-      append(page, lines, request.columns, to: builder)
-      numbers += lines
-      size += bytes + lines.count * 8
-      return lines.count
-    }
-    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
-  }
-
-  func rows(
-    numbered lines: [Int], columns numbers: [Int], includesIDs: Bool
-  ) throws(TableError) -> Batch {
-    let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
-    let count = try reader.gather(lines, withOffsets: includesIDs) {
-      page, records throws(TableError) in append(page, records, numbers, to: builder)
-    }
-    return builder.finish(rowCount: count)
-  }
-
-  /// Appends lines to the columns with these numbers.
-  private func append(
-    _ page: RecordPage, _ numbers: Range<Int>, _ columns: [Int], to builder: BatchBuilder
+  func append(
+    _ page: RecordPage, _ numbers: Range<Int>, to builder: BatchBuilder, _ columns: [Int]
   ) {
     let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: numbers.lowerBound)
     for (column, number) in zip(builder.columns, columns) where number == 0 {

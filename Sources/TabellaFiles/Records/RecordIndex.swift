@@ -28,8 +28,6 @@ public final class RecordIndex {
     public var leastSegment = 8 << 20
     /// The maximum number of bytes in which a segment searches for the line feed at its start.
     public var sample = 64 << 10
-    /// The number of bytes in which the start of a share is searched. A wrong start is noticed, so fewer bytes are enough.
-    public var shareSample = 16 << 10
     /// The maximum number of stored positions.
     public var positions = 1 << 16
     /// The number of threads.
@@ -231,17 +229,20 @@ public final class RecordIndex {
   /// The offset after the first line feed from `offset` on, with the more plausible state.
   private func segmentStart(near offset: Int) throws(TableError) -> SegmentStart? {
     let sample = try source.bytes(at: offset - 1, count: cuts.sample)
-    return sample.withUnsafeBytes { segmentStart(in: $0, at: offset)?.start }
+    return sample.withUnsafeBytes {
+      segmentStart(in: $0, at: offset, isEnd: sample.count < cuts.sample)?.start
+    }
   }
 
   /// The offset of the first record.
   var start: Int { offsets[0] }
 
-  /// The offset of a record that probably begins within ``Cuts/shareSample`` bytes after `offset`; nil if there is none.
-  func likelyRecord(after offset: Int) throws(TableError) -> Int? {
-    let sample = try source.bytes(at: offset - 1, count: cuts.shareSample)
+  /// The offset of a record that probably begins within some bytes after `offset`; nil if there is none.
+  func likelyRecord(after offset: Int, within count: Int) throws(TableError) -> Int? {
+    let sample = try source.bytes(at: offset - 1, count: count)
     return sample.withUnsafeBytes { sample in
-      guard let (start, rest) = segmentStart(in: sample, at: offset) else { return nil }
+      guard let (start, rest) = segmentStart(in: sample, at: offset, isEnd: sample.count < count)
+      else { return nil }
       guard start.state.inside != 0 else { return start.offset }
       // A record begins after the first line feed outside quotes. An estimate in small steps keeps the border near.
       var (state, last, at) = (start.state, 0, 0)
@@ -259,9 +260,9 @@ public final class RecordIndex {
   }
 
   /// The first line feed of a sample, which begins in front of `offset`: the place after it with the more plausible
-  /// state, and the bytes from there on.
+  /// state, and the bytes from there on. `isEnd` says whether the text ends with the sample.
   private func segmentStart(
-    in sample: UnsafeRawBufferPointer, at offset: Int
+    in sample: UnsafeRawBufferPointer, at offset: Int, isEnd: Bool
   ) -> (start: SegmentStart, rest: UnsafeRawBufferPointer)? {
     let escape = rules.escape
     guard
@@ -274,18 +275,27 @@ public final class RecordIndex {
     var inside = outside
     inside.inside = ~0
     inside.opens = 0
-    let isOutside = strays(in: rest, outside) <= strays(in: rest, inside)
+    let odd = oddities(in: rest, outside, isEnd: isEnd)
+    let isOutside = odd == 0 || odd <= oddities(in: rest, inside, isEnd: isEnd)
     return (SegmentStart(offset: offset + feed, state: isOutside ? outside : inside), rest)
   }
 
-  /// The number of misplaced quotes, if the bytes began in this state.
-  private func strays(in bytes: UnsafeRawBufferPointer, _ state: tabella_scan_state) -> UInt64 {
-    guard rules.quote != nil, let base = bytes.baseAddress else { return 0 }
-    var state = state
-    var last = 0
-    let text = base.assumingMemoryBound(to: UInt8.self)
-    _ = tabella_scan_count(text, bytes.count, rules.scan, &state, &last)
-    return state.strays
+  /// How little the bytes look as if they began in this state: the number of misplaced quotes, and of pieces of a KiB in
+  /// which something other than a separator follows a closing quote. A text that ends inside quotes is odd, too.
+  private func oddities(
+    in bytes: UnsafeRawBufferPointer, _ state: tabella_scan_state, isEnd: Bool
+  ) -> Int {
+    guard rules.quote != nil else { return 0 }
+    var (state, last, loose) = (state, 0, 0)
+    for start in stride(from: 0, to: bytes.count, by: 1 << 10) {
+      let piece = UnsafeRawBufferPointer(
+        rebasing: bytes[start..<min(start + 1 << 10, bytes.count)])
+      let text = piece.baseAddress!.assumingMemoryBound(to: UInt8.self)
+      _ = tabella_scan_skip(text, piece.count, rules.scan, &state, &last)
+      if state.loose != 0 { loose += 1 }
+      state.loose = 0
+    }
+    return loose + Int(state.strays) + (isEnd && state.inside != 0 ? 1 : 0)
   }
 
   /// Merges a scan, which begins at the tip.

@@ -30,7 +30,7 @@ public final class RecordReader {
     /// Sizes for a share of a text. Small shares have small buffers, because each thread has its own.
     func fitting(_ share: Int) -> Sizes {
       var sizes = self
-      sizes.ahead = min(ahead, max(share, 2))
+      sizes.ahead = min(ahead, max(share, 2), 512 << 10)
       let page = min(next, max(64 << 10, share / 4))
       if page < next { (sizes.next, sizes.room) = (page, max(512, room / max(1, next / page))) }
       sizes.first = min(first, sizes.next)
@@ -53,6 +53,8 @@ public final class RecordReader {
   let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
   private var hasBuffers = true
+  /// Receives large buffers that the reader no longer needs.
+  private let spares: SpareBuffers?
   /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
   private var start = 0
   private var filled = 0
@@ -70,16 +72,30 @@ public final class RecordReader {
   var missing: [Int] = []
 
   /// Creates a reader. Reads nothing yet.
-  public init(
+  public convenience init(
     _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes = Sizes()
+  ) {
+    self.init(source, index, rules: rules, sizes: sizes, spares: nil)
+  }
+
+  /// Creates a reader that takes buffers from others, and gives them back when it shrinks.
+  init(
+    _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes,
+    spares: SpareBuffers?
   ) {
     self.source = source
     self.index = index
     self.rules = rules
     self.sizes = sizes
-    let start = min(sizes.start, sizes.first)
-    text = .allocate(byteCount: start + RecordPage.slack, alignment: 64)
-    separatorOffsets = SeparatorOffsets(room: sizes.startRoom)
+    self.spares = spares
+    (text, separatorOffsets) = spares?.take() ?? RecordReader.smallBuffers(sizes)
+  }
+
+  private static func smallBuffers(_ sizes: Sizes) -> (
+    UnsafeMutableRawBufferPointer, SeparatorOffsets
+  ) {
+    let size = min(sizes.start, sizes.first) + RecordPage.slack
+    return (.allocate(byteCount: size, alignment: 64), SeparatorOffsets(room: sizes.startRoom))
   }
 
   /// Creates a reader that takes over the buffers of `other`, which must not be used again. If both read the same object,
@@ -92,6 +108,7 @@ public final class RecordReader {
     self.index = index
     self.rules = rules
     self.sizes = sizes
+    spares = nil
     (text, separatorOffsets) = (other.text, other.separatorOffsets)
     if source === other.source {
       (start, filled, textEnd) = (other.start, other.filled, other.textEnd)
@@ -178,11 +195,14 @@ public final class RecordReader {
   /// Frees the memory of large buffers. The reader can still be used.
   package func shrink() {
     forget()
-    text.deallocate()
-    separatorOffsets.deallocate()
+    if let spares {
+      spares.add(text, separatorOffsets)
+    } else {
+      text.deallocate()
+      separatorOffsets.deallocate()
+    }
     spare = nil
-    text = .allocate(byteCount: min(sizes.start, sizes.first) + RecordPage.slack, alignment: 64)
-    separatorOffsets = SeparatorOffsets(room: sizes.startRoom)
+    (text, separatorOffsets) = RecordReader.smallBuffers(sizes)
   }
 
   /// Forgets all bytes that it holds, because the text may have changed.

@@ -7,7 +7,7 @@ extension RecordReader {
   /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
   private var leastWindow: Int { sizes.ahead / 16 }
   /// The smallest and the largest page around a hit. Pages grow while they have several found records.
-  private var pageSizes: ClosedRange<Int> { sizes.next / 64...sizes.next }
+  private var pageSizes: ClosedRange<Int> { sizes.next / 256...sizes.next }
 
   /// Calls `body` with runs of records from `first` on that may contain the terms of a finder. Returns the number of the
   /// first record that was not examined; that is `first` only if there is no such record.

@@ -6,16 +6,65 @@ package protocol RecordCells {
   var columns: [Column] { get }
   /// The reader of the records.
   var reader: RecordReader { get }
+  /// The flag that cancels the reading.
+  var cancel: CancelFlag { get }
   /// Returns consecutive rows from a request that is valid for the columns. The number of a row is that of its record.
   func rows(_ request: RowRequest) throws(TableError) -> Batch
   /// A finder of records that may contain all terms; nil if all rows must be read.
   func finder(of terms: [SearchTerm]) -> RecordFinder?
-  /// Returns the rows that may contain the terms of a finder.
-  func rows(_ request: RowRequest, _ finder: RecordFinder) throws(TableError) -> FoundRows
-  /// Returns the rows with these numbers, in this order, or the first of them.
-  func rows(
-    numbered numbers: [Int], columns: [Int], includesIDs: Bool
+  /// Appends records to the columns with these numbers, and their ids.
+  func append(
+    _ page: RecordPage, _ records: Range<Int>, to builder: BatchBuilder, _ numbers: [Int])
+  /// The rows of a batch in front of the first one that must not be shown. `number` returns the number of a row.
+  ///
+  /// Throws ``TableError`` if that is the first row.
+  func checked(
+    _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
   ) throws(TableError) -> Batch
+}
+
+extension RecordCells {
+  /// The number of bytes of found records after which a batch ends.
+  private var foundSize: Int { 1 << 20 }
+
+  package func checked(
+    _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
+  ) throws(TableError) -> Batch { batch }
+
+  /// Returns the rows that may contain the terms of a finder. Only these rows are divided into cells.
+  package func rows(
+    _ request: RowRequest, _ finder: RecordFinder
+  ) throws(TableError) -> FoundRows {
+    let builder = BatchBuilder(for: request, of: columns)
+    var numbers: [Int] = []
+    var size = 0
+    let next = try reader.search(from: request.first, finder, cancel) {
+      page, run throws(TableError) in
+      if size >= foundSize { return 0 }
+      let records = run.prefix(request.count - numbers.count)
+      guard let last = records.last else { return 0 }
+      let bytes = page.end(of: last) - page.start(of: records.lowerBound)
+      // Records beyond this size belong to the next batch.
+      if size > 0, size + bytes > Int(Int32.max) { return 0 }
+      append(page, records, to: builder, request.columns)
+      numbers += records
+      size += bytes + records.count * 8
+      return records.count
+    }
+    return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
+  }
+
+  /// Returns the rows with these numbers, in this order, or the first of them.
+  package func rows(
+    numbered wanted: [Int], columns numbers: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
+    let count = try reader.gather(wanted, withOffsets: includesIDs) {
+      page, records throws(TableError) in
+      append(page, records, to: builder, numbers)
+    }
+    return try checked(builder.finish(rowCount: count), numbers) { wanted[$0] }
+  }
 }
 
 /// The rows of a stored text, divided into shares for threads.
@@ -81,17 +130,16 @@ private final class RecordShare<Cells: RecordCells>: TableDataSource, RowSearchi
     guard let reader = cells?.reader else { return .exact(0) }
     try reader.know(minimum)
     guard reader.index.isComplete else { return .atLeast(reader.index.known) }
-    try checkEnd()
+    try end(reader.index.known)
     return .exact(reader.index.known)
   }
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
     try check(request)
     guard request.section == 0 else { throw .noSection(request.section) }
-    guard let batch = try cells?.rows(request), batch.rowCount > 0 else {
-      try end(request.first)
-      return BatchBuilder(for: request, of: columns).finish(rowCount: 0)
-    }
+    let batch =
+      try cells?.rows(request) ?? BatchBuilder(for: request, of: columns).finish(rowCount: 0)
+    if batch.rowCount == 0 { try end(request.first) }
     return batch
   }
 
@@ -106,14 +154,9 @@ private final class RecordShare<Cells: RecordCells>: TableDataSource, RowSearchi
     return found
   }
 
-  /// Throws ``TableError`` if the share does not end with a record.
-  private func checkEnd() throws(TableError) {
-    if let reader = cells?.reader, !shares.isWhole(reader) { throw .wrongShare }
-  }
-
-  /// Ends the reading behind the last row.
+  /// Ends the reading at a row behind the last one. Throws ``TableError`` if the share does not end with a record.
   private func end(_ row: Int) throws(TableError) {
-    try checkEnd()
+    if let reader = cells?.reader, !shares.isWhole(reader) { throw .wrongShare }
     // Many shares can wait until they are taken. Another thread can use the memory meanwhile.
     cells?.reader.shrink()
     let count = cells?.reader.index.known ?? 0

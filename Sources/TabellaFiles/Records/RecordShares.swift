@@ -8,7 +8,7 @@ import TabellaThreads
 ///
 /// Several threads may call ``reader(of:)``. Everything else belongs to the owner of the reader.
 package final class RecordShares {
-  /// The least size of a share for which threads pay off, in bytes.
+  /// The least size of a share for which threads pay off, in bytes, unless the caller needs smaller ones.
   fileprivate static let least = 1 << 20
 
   /// The number of shares. Some can be empty, if records are long.
@@ -18,6 +18,9 @@ package final class RecordShares {
   /// The sizes of reads and pages of a share.
   private let sizes: RecordReader.Sizes
   private let end: Int
+  private let spares = SpareBuffers()
+  /// The number of bytes in which the start of a share is searched. A wrong start is noticed, so few bytes are enough.
+  private var sample: Int { min(max(size / 16, 4 << 10), 16 << 10) }
   private let first: Int
   /// The number and the offset of the record after the shares that were taken.
   package private(set) var taken: (number: Int, offset: Int)
@@ -37,7 +40,8 @@ package final class RecordShares {
   /// The offset at which a share begins; nil if it is empty.
   private func start(of number: Int) throws(TableError) -> Int? {
     if number == 0 { return first }
-    guard let start = try whole.index.likelyRecord(after: first + size * number), start < end
+    guard let start = try whole.index.likelyRecord(after: first + size * number, within: sample),
+      start < end
     else { return nil }
     return start
   }
@@ -57,7 +61,7 @@ package final class RecordShares {
     let bytes = try BytesUpTo(end, of: whole.source)
     return RecordReader(
       bytes, RecordIndex(bytes, from: start, rules: whole.rules), rules: whole.rules,
-      sizes: sizes)
+      sizes: sizes, spares: spares)
   }
 
   /// Whether the records of a reader of this text, which has been read to its end, are right as far as the share itself
@@ -102,6 +106,9 @@ extension RecordReader {
     // The last shares rarely end at the same time. So each thread gets several.
     let size = min(size, max(RecordShares.least, (end - offset) / (8 * Cores.count)))
     let shares = RecordShares(self, from: number, at: offset, to: end, size: size)
-    return shares.count > 1 ? shares : nil
+    guard shares.count > 1 else { return nil }
+    // The shares have buffers of their own.
+    shrink()
+    return shares
   }
 }

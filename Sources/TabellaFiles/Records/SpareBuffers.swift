@@ -1,0 +1,35 @@
+import Synchronization
+
+/// The buffers of readers that have read their shares, for the readers of other shares.
+///
+/// Fresh memory costs a page fault per 4 KiB, and a buffer that was just in use is still in the caches of a processor.
+/// Several threads may call every method.
+final class SpareBuffers: Sendable {
+  private struct Buffers: @unchecked Sendable {
+    var text: UnsafeMutableRawBufferPointer
+    var separatorOffsets: SeparatorOffsets
+  }
+
+  private let buffers = Mutex<[Buffers]>([])
+
+  deinit {
+    buffers.withLock { buffers in
+      for one in buffers {
+        one.text.deallocate()
+        one.separatorOffsets.deallocate()
+      }
+    }
+  }
+
+  /// Takes over the buffers of a reader.
+  func add(_ text: UnsafeMutableRawBufferPointer, _ separatorOffsets: SeparatorOffsets) {
+    let one = Buffers(text: text, separatorOffsets: separatorOffsets)
+    buffers.withLock { $0.append(one) }
+  }
+
+  /// The buffers that were added last, which then belong to the caller; nil if there are none.
+  func take() -> (UnsafeMutableRawBufferPointer, SeparatorOffsets)? {
+    let one = buffers.withLock { $0.popLast() }
+    return one.map { ($0.text, $0.separatorOffsets) }
+  }
+}
