@@ -316,19 +316,29 @@ static tabella_scan_found find_ends(const uint8_t *bytes, size_t count, tabella_
     return found.total;
 }
 
+/* Whether any of four bytes occurs in some blocks. */
+INLINE bool blocks_have(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
+    bytes64 block, least = ~(bytes64){0};
+    for (size_t start = 0; start < count; start += BLOCK) {
+        load(&block, bytes + start);
+        search(&least, &block, a);
+        search(&least, &block, b);
+        search(&least, &block, c);
+        search(&least, &block, d);
+    }
+    return mask_of(&least, 0) != 0;
+}
+
 static bool has_any(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
     size_t at = 0;
     for (; count - at >= GROUP; at += GROUP) {
-        bytes64 block, least = ~(bytes64){0};
-        for (size_t start = 0; start < GROUP; start += BLOCK) {
-            load(&block, bytes + at + start);
-            search(&least, &block, a);
-            search(&least, &block, b);
-            search(&least, &block, c);
-            search(&least, &block, d);
-        }
-        if (mask_of(&least, 0) != 0) { return true; }
+        if (blocks_have(bytes + at, GROUP, a, b, c, d)) { return true; }
     }
+    for (; count - at >= BLOCK; at += BLOCK) {
+        if (blocks_have(bytes + at, BLOCK, a, b, c, d)) { return true; }
+    }
+    /* The last block overlaps the one in front of it. */
+    if (at < count && count >= BLOCK) { return blocks_have(bytes + count - BLOCK, BLOCK, a, b, c, d); }
     for (; at < count; at++) {
         if (bytes[at] == a || bytes[at] == b || bytes[at] == c || bytes[at] == d) { return true; }
     }

@@ -17,7 +17,7 @@ package enum ShareSize {
   /// For results that are much smaller than the rows.
   package static let results = 4 << 20
   /// For results that are as large as the rows, because several shares are in memory at the same time.
-  package static let rows = 256 << 10
+  package static let rows = 128 << 10
 }
 
 extension TableDataSource {
@@ -67,21 +67,20 @@ extension TableDataSource {
     return end
   }
 
-  /// Calls `body` with the batches of a section from the first row to the end.
-  func forEachBatch(
-    ofSection section: Int = 0, columns: [Int], _ flag: CancelFlag,
-    _ body: (Batch) throws(TableError) -> Void
+  /// Calls `body` with the batches of a share, from the first row to the last.
+  ///
+  /// The end is the one that the share counts. To read on until a batch is empty would cost as much as a small share.
+  package func forEachBatch(
+    ofShare columns: [Int], _ body: (Batch, _ first: Int) throws(TableError) -> Void
   ) throws(TableError) {
     var first = 0
-    while true {
+    repeat {
       let batch = try rows(
-        RowRequest(
-          section: section, first: first, count: MappedSource.batchSize, columns: columns))
-      try flag.check()
+        RowRequest(first: first, count: MappedSource.batchSize, columns: columns))
       if batch.rowCount == 0 { return }
+      try body(batch, first)
       first += batch.rowCount
-      try body(batch)
-    }
+    } while try numberOfRows(inSection: 0, knowing: first + 1) != .exact(first)
   }
 }
 
@@ -137,7 +136,8 @@ func collect<Collector: RowCollector>(
       ofSection: section, from: count, size: ShareSize.results
     ) { share throws(TableError) in
       var (part, rows) = (empty, 0)
-      try share.forEachBatch(columns: columns, flag) { batch throws(TableError) in
+      try share.forEachBatch(ofShare: columns) { batch, _ throws(TableError) in
+        try flag.check()
         try batch.withUnownedColumns { batch throws(TableError) in try part.append(batch) }
         rows += batch.rowCount
       }

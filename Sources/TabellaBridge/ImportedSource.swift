@@ -54,6 +54,15 @@ final class ImportedSource: TableDataSource {
     for crossing in CrossingAbility.all { try crossing.take(self) }
   }
 
+  /// Creates a share of a source with these columns; see ``RowShares``. There are many of them, so it asks for nothing that
+  /// no share has or that all shares have in common.
+  init(share foreign: ForeignSource, _ columns: [Column]) throws(TableError) {
+    self.foreign = foreign
+    self.columns = columns
+    (hasVolatileOrder, cancellation) = (false, nil)
+    gatherer = try importGathering(foreign)
+  }
+
   /// Reads everything that can differ in a new version.
   func follow(_ change: ChangeBatch) throws(TableError) {
     if change.changes == nil { hasStaleColumns = true }

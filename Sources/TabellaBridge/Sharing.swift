@@ -108,13 +108,14 @@ final class ImportedSharing: RowSharing {
     ofSection section: Int, from first: Int, size: Int
   ) throws(TableError) -> (any RowShares)? {
     guard let table else { throw TableError(.notSupported, "no sharing") }
+    try source.refreshColumns()
     let foreign = source.foreign
     var raw: UnsafeMutableRawPointer?
     var count: Int64 = 0
     try foreign.call("sharing.divide") {
       table.divide!(foreign.source, Int64(section), Int64(first), Int64(size), &raw, &count, $0)
     }
-    return raw.map { ImportedShares(foreign, table, $0, count: Int(count)) }
+    return raw.map { ImportedShares(source, table, $0, count: Int(count)) }
   }
 }
 
@@ -122,13 +123,15 @@ final class ImportedSharing: RowSharing {
 private final class ImportedShares: RowShares {
   let count: Int
   private let foreign: ForeignSource
+  private let columns: [Column]
   private let table: SharingTable
   private let shares: UnsafeMutableRawPointer
 
   init(
-    _ foreign: ForeignSource, _ table: SharingTable, _ shares: UnsafeMutableRawPointer, count: Int
+    _ source: ImportedSource, _ table: SharingTable, _ shares: UnsafeMutableRawPointer, count: Int
   ) {
-    (self.foreign, self.table, self.shares, self.count) = (foreign, table, shares, count)
+    (foreign, columns) = (source.foreign, source.columns)
+    (self.table, self.shares, self.count) = (table, shares, count)
   }
 
   deinit { table.release!(shares) }
@@ -138,7 +141,10 @@ private final class ImportedShares: RowShares {
     try foreign.checking("sharing.share") { () throws(TableError) in
       try TabellaBridge.call("sharing.share") { table.share!(shares, Int64(number), &raw, $0) }
     }
-    return try importSource(raw, provider: foreign.provider)
+    let source = try ImportedSource(
+      share: ForeignSource(raw, provider: foreign.provider), columns)
+    return try CheckedSource(
+      source, provider: foreign.provider, searcher: ImportedSearching(source))
   }
 
   func take(_ share: any TableDataSource) throws(TableError) {

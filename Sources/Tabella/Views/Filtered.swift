@@ -43,6 +43,8 @@ public final class FilteredSource: MappedSource {
 
   /// The numbers of shown and of read rows of a larger table, of which the base is a share.
   var earlier = (passing: 0, read: 0)
+  /// Whether the base is a share of a section.
+  var isShare = false
   let conditions: [Condition]
   let search: [UInt8]?
   let dates: DateContext
@@ -197,7 +199,7 @@ public final class FilteredSource: MappedSource {
     var (alone, batches) = (2, 0)
     while !state.isComplete, !isEnough(state) {
       if batches >= alone, toEnd {
-        let isShared = try shareRest(of: state, section, isEnough) { onProgress?($0 - begin) }
+        let isShared = try shareRest(of: state, section) { onProgress?($0 - begin) }
         (alone, batches) = (isShared ? alone * 8 : .max, 0)
         continue
       }
@@ -214,19 +216,18 @@ public final class FilteredSource: MappedSource {
     (state.passing.count + earlier.passing) * 8 >= state.read + earlier.read
   }
 
-  /// Reads the rest of a section with all processors until `isEnough` is true. Returns false if that is not possible.
+  /// Reads the rest of a section with all processors. Returns false if that is not possible.
   private func shareRest(
-    of state: Section, _ section: Int, _ isEnough: (Section) -> Bool, _ onProgress: (Int) -> Void
+    of state: Section, _ section: Int, _ onProgress: (Int) -> Void
   ) throws(TableError) -> Bool {
-    let first = state.read
-    let end = try base.readShares(ofSection: section, from: first, size: ShareSize.results) {
+    let end = try base.readShares(ofSection: section, from: state.read, size: ShareSize.results) {
       [conditions, search, dates, flag] share throws(TableError) in
       let view = try share.filtered(by: conditions, search: search, dates: dates)
       return try view.section(0, flag)
     } _: { (found: Section) throws(TableError) in
       state.append(found)
       onProgress(state.read)
-      return !isEnough(state)
+      return true
     }
     if end == .complete { state.isComplete = true }
     return end != .unshared
@@ -304,6 +305,11 @@ public final class FilteredSource: MappedSource {
     filter?.passing(tested) { state.passing.append(first + $0) }
     state.read += batch.rowCount
     state.isComplete = batch.rowCount == 0
+    if isShare, !state.isComplete {
+      // To read on until a batch is empty would cost as much as a small share.
+      let count = try base.numberOfRows(inSection: section, knowing: state.read + 1)
+      state.isComplete = count == .exact(state.read)
+    }
     if request != nil, batch.rowCount > 0 {
       window = Window(
         section: section, rows: .run(first..<first + batch.rowCount), columns: columns, batch: batch

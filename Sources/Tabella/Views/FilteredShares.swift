@@ -4,9 +4,13 @@ extension FilteredSource: RowSharing {
   package func shares(
     ofSection section: Int, from first: Int, size: Int
   ) throws(TableError) -> (any RowShares)? {
-    guard let sharing = base.sharing, let state = try reached(first, inSection: section),
-      let shares = try sharing.shares(ofSection: section, from: state.read, size: size)
-    else { return nil }
+    guard let sharing = base.sharing, let state = try reached(first, inSection: section) else {
+      return nil
+    }
+    // The caller means the size of its result, and only some rows pass.
+    let bigger = size * min(state.read / max(1, state.passing.count), ShareSize.results / size)
+    let shares = try sharing.shares(ofSection: section, from: state.read, size: max(size, bigger))
+    guard let shares else { return nil }
     return FilteredShares(self, section, shares, state)
   }
 }
@@ -32,7 +36,7 @@ private final class FilteredShares: RowShares {
 
   func share(_ number: Int) throws(TableError) -> any TableDataSource {
     let share = try shares.share(number).filtered(by: conditions, search: search, dates: dates)
-    share.earlier = earlier
+    (share.isShare, share.earlier) = (true, earlier)
     return share
   }
 

@@ -154,3 +154,22 @@ private struct GroupMoves {
       }
   }
 }
+
+extension TableDataSource {
+  /// Calls `body` with the batches of a section from the first row to the end.
+  fileprivate func forEachBatch(
+    ofSection section: Int, columns: [Int], _ flag: CancelFlag,
+    _ body: (Batch) throws(TableError) -> Void
+  ) throws(TableError) {
+    var first = 0
+    while true {
+      let batch = try rows(
+        RowRequest(
+          section: section, first: first, count: MappedSource.batchSize, columns: columns))
+      try flag.check()
+      if batch.rowCount == 0 { return }
+      first += batch.rowCount
+      try body(batch)
+    }
+  }
+}

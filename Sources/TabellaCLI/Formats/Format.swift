@@ -20,6 +20,8 @@ protocol Format {
   /// A format that writes rows in the same way, into an output in memory and on any thread; nil if the form of rows depends
   /// on other rows. Called after ``begin(_:)``.
   func writer(to output: Output) -> (any Format)?
+  /// The number of bytes of a file whose rows such a format writes at once. The written bytes stay in memory meanwhile.
+  var shareSize: Int { get }
   /// Whether the output shows how the rows were divided into batches.
   var showsBatches: Bool { get }
   /// Notes rows that such a format wrote.
@@ -39,6 +41,7 @@ extension Format {
   mutating func endSection(_ section: ShownSection) throws(Failure) {}
   mutating func pause() throws(Failure) {}
   func writer(to output: Output) -> (any Format)? { nil }
+  var shareSize: Int { ShareSize.rows }
   var showsBatches: Bool { false }
   mutating func noteWritten(rows: Int) {}
   mutating func end(failure: Failure?) throws(Failure) {}

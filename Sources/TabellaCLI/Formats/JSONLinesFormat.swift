@@ -16,25 +16,14 @@ struct JSONLinesFormat: Format {
   mutating func write(_ rows: ShownRows) throws(Failure) {
     guard let table else { return }
     let columns = rows.json(of: table)
-    var first = 0
-    while first < rows.batch.rowCount {
-      var some = first..<min(first + 64, rows.batch.rowCount)
-      while some.count > 1, keys.room(for: columns, some) > Output.room {
-        some = first..<first + some.count / 2
-      }
-      first = some.upperBound
-      let room = keys.room(for: columns, some)
-      if output.isTerminal || room > Output.room {
-        var text: [UInt8] = []
-        text.append(room: room) { keys.write(columns, some, lineEnd: true, to: $0) }
-        try output.write(json: text)
-      } else {
-        try output.write(room: room) { place in
-          keys.write(columns, some, lineEnd: true, to: place) - place
-        }
-      }
-    }
+    try output.write(
+      rows: rows.batch.rowCount, room: { keys.room(for: columns, $0) },
+      body: { rows, place in keys.write(columns, rows, lineEnd: true, to: place) - place },
+      apart: { row, _ throws(Failure) in try output.write(json: keys.object(columns, row) + [10]) })
   }
+
+  /// An object is up to four times as long as its row in a file, since it repeats the names of the columns.
+  var shareSize: Int { ShareSize.rows / 2 }
 
   func writer(to output: Output) -> (any Format)? {
     var copy = self

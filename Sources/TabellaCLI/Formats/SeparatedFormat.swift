@@ -43,25 +43,11 @@ struct SeparatedFormat: Format {
     let columns = batch.columns.map {
       SeparatedColumn($0, dialect, isOnly: batch.columns.count == 1)
     }
-    var first = 0
-    while first < batch.rowCount {
-      var rows = first..<min(first + 64, batch.rowCount)
-      while rows.count > 1, room(columns, rows) > Output.room {
-        rows = first..<first + rows.count / 2
-      }
-      let room = room(columns, rows)
-      if output.isTerminal || room > Output.room {
-        try withExtendedLifetime(batch) { () throws(Failure) in
-          try writeApart(columns, first, room: room)
-        }
-        first += 1
-      } else {
-        try output.write(room: room) { place in
-          withExtendedLifetime(batch) { write(columns, rows, to: place) }
-        }
-        first = rows.upperBound
-      }
-    }
+    defer { withExtendedLifetime(batch) {} }
+    try output.write(
+      rows: batch.rowCount, room: { room(columns, $0) },
+      body: { rows, place in write(columns, rows, to: place) },
+      apart: { row, room throws(Failure) in try writeApart(columns, row, room: room) })
   }
 
   /// Writes one row separately, because it does not fit into the buffer or must be made safe for a terminal.

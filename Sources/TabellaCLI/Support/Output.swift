@@ -47,9 +47,11 @@ final class Output {
     (self.frame, keepsAll) = (frame, false)
   }
 
-  /// Creates an output in memory, for another output that is no terminal.
-  init(keepingAllFor other: Output) {
+  /// Creates an output in memory, for another output that is no terminal. It has room for about `size` bytes, and grows.
+  init(keepingAllFor other: Output, size: Int) {
     descriptor = -1
+    buffer.deallocate()
+    buffer = .allocate(byteCount: size + Output.capacity, alignment: 64)
     screen = other.screen
     (frame, keepsAll) = (nil, true)
   }
@@ -57,7 +59,10 @@ final class Output {
   /// Writes what an output in memory keeps.
   func write(_ kept: Output) throws(Failure) {
     precondition(kept.keepsAll, "only an output in memory keeps everything")
-    try put(UnsafeRawBufferPointer(rebasing: kept.buffer[..<kept.filled]))
+    let bytes = UnsafeRawBufferPointer(rebasing: kept.buffer[..<kept.filled])
+    if bytes.count < Output.capacity / 4 { return try put(bytes) }
+    try send()
+    try send(bytes)
   }
 
   deinit { buffer.deallocate() }
@@ -90,6 +95,18 @@ final class Output {
   func write(_ text: SafeText) throws(Failure) {
     var string = text.string
     try string.withUTF8Bytes { bytes throws(Failure) in try put(bytes) }
+  }
+
+  /// Writes a number in decimal digits.
+  func write(_ number: Int) throws(Failure) {
+    let result = withUnsafeTemporaryAllocation(byteCount: Int64.longestText, alignment: 8) {
+      place in
+      Result { () throws(Failure) in
+        let count = Int64(number).write(to: place.baseAddress!)
+        try put(UnsafeRawBufferPointer(rebasing: place[..<count]))
+      }
+    }
+    try result.get()
   }
 
   /// Writes JSON, whose own escapes make it safe to print.
@@ -150,6 +167,31 @@ final class Output {
       return frame.add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
     filled += body(buffer.baseAddress! + filled)
+  }
+
+  /// Writes rows in groups, directly into the buffer. `room` is the number of bytes that some rows need at most, and `body`
+  /// writes them and returns the number of bytes. `apart` writes a row that does not fit into the buffer or goes to a
+  /// terminal.
+  func write(
+    rows count: Int, room: (Range<Int>) -> Int,
+    body: (Range<Int>, UnsafeMutableRawPointer) -> Int,
+    apart: (Int, _ room: Int) throws(Failure) -> Void
+  ) throws(Failure) {
+    var first = 0
+    while first < count {
+      var rows = first..<min(first + 64, count)
+      while rows.count > 1, room(rows) > Output.room {
+        rows = first..<first + rows.count / 2
+      }
+      let size = room(rows)
+      if isTerminal || size > Output.room {
+        try apart(first, room(first..<first + 1))
+        first += 1
+      } else {
+        try write(room: size) { body(rows, $0) }
+        first = rows.upperBound
+      }
+    }
   }
 
   /// Makes room for more bytes in a buffer that keeps everything.

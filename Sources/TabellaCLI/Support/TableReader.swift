@@ -9,8 +9,6 @@ import Tabella
 struct TableReader {
   /// The number of rows in the first batch, which should arrive quickly, and in later batches, which are large
   /// because a view may read its whole base for each batch; and the maximum number of cells per batch.
-  /// The number of batches of a section that are read before threads may share the rest. Most tables are short.
-  private static let batchesAlone = 2
   private static let batchSizes = (first: 1024, later: 1 << 20, cells: 7_800_000)
 
   let source: any TableDataSource
@@ -109,14 +107,16 @@ struct TableReader {
     _ rest: (IndexPath) throws -> (rows: Int, isEnd: Bool), position: Int
   ) throws -> (row: Int, isEnd: Bool) {
     var next = first
-    var batches = 0
+    var (isFirst, wasOffered) = (true, false)
     while next - first < limit {
-      if batches == TableReader.batchesAlone, limit > Int.max / 2 {
+      // Threads may share the rows after the first batch.
+      if !isFirst, !wasOffered, limit > Int.max / 2 {
+        wasOffered = true
         let (taken, isEnd) = try rest(IndexPath(section: section, row: next))
         next += taken
         if isEnd { return (next, true) }
       }
-      batches += 1
+      isFirst = false
       if count.isExact, next >= count.value { return (max(next, count.value), true) }
       let path = IndexPath(section: section, row: next)
       let (batch, endsSection) = try read(

@@ -97,12 +97,14 @@ struct Viewer {
   ) throws -> (rows: Int, isEnd: Bool) {
     let begun = format
     guard begun.writer(to: output) != nil else { return (0, false) }
+    // If few columns are written, the output of a share is small.
+    let size = begun.shareSize * min(4, max(1, source.columns.count / max(1, columns.count)))
     var failure: Failure?
     var rows = 0
     let end = try source.readShares(
-      ofSection: first.section, from: first.row, size: ShareSize.rows, always: begun.showsBatches
+      ofSection: first.section, from: first.row, size: size, always: begun.showsBatches
     ) { share throws(TableError) in
-      let kept = Output(keepingAllFor: output)
+      let kept = Output(keepingAllFor: output, size: begun.shareSize)
       let count = try Viewer.write(share, columns, begun.writer(to: kept))
       return (kept, count)
     } _: { (written: (output: Output, rows: Int)) throws(TableError) in
@@ -127,17 +129,16 @@ struct Viewer {
   ) throws(TableError) -> Int {
     guard var format else { throw TableError(.notSupported, "the format writes no shares") }
     var count = 0
-    while true {
-      let batch = try share.rows(RowRequest(first: count, count: 1 << 20, columns: columns))
-      if batch.rowCount == 0 { return count }
+    try share.forEachBatch(ofShare: columns) { batch, first throws(TableError) in
       do throws(Failure) {
-        try format.write(ShownRows(batch: batch, first: IndexPath(section: 0, row: count)))
+        try format.write(ShownRows(batch: batch, first: IndexPath(section: 0, row: first)))
       } catch {
         // The rows are written again, and then the failure names the right row.
         throw TableError(.notSupported, "the rows cannot be written")
       }
       count += batch.rowCount
     }
+    return count
   }
 
   /// The rows and columns that were shown: `2,000 rows, 8 columns (6 shown)`. Read after ``show(in:)``.

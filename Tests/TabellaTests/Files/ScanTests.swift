@@ -165,6 +165,24 @@ import Testing
   }
 
   /// Writing cells overwrites no more bytes after them than a column has room for.
+  /// The last block of a text overlaps the one in front of it, so each length and place counts.
+  @Test(arguments: versions)
+  func oneOfFourBytesIsFoundAnywhere(_ version: UInt32) {
+    let wanted: [UInt8] = [44, 34, 10, 13]
+    with(version) {
+      for count in 0..<700 {
+        var text = [UInt8](repeating: 120, count: count)
+        #expect(tabella_scan_has(text, count, 44, 34, 10, 13) == 0, "\(count) bytes")
+        for place in Set([0, 1, count / 3, count / 2, count - 65, count - 64, count - 1])
+        where text.indices.contains(place) {
+          text[place] = wanted[(count + place) % 4]
+          #expect(tabella_scan_has(text, count, 44, 34, 10, 13) != 0, "\(place) of \(count) bytes")
+          text[place] = 120
+        }
+      }
+    }
+  }
+
   @Test func aColumnHasRoomForASlack() {
     #expect(ColumnBuilder.slack >= Int(TABELLA_SCAN_SLACK))
   }
