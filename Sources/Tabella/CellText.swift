@@ -7,7 +7,7 @@ extension ColumnBatch {
   /// The cell must not be text, binary or missing. `place` has room for ``longestText`` bytes.
   public func writeText(of row: Int, to place: UnsafeMutableRawPointer) -> Int {
     switch type {
-    case .integer: return write(integer(row), to: place)
+    case .integer: return integer(row).write(to: place)
     case .boolean: return write(boolean(row) ? "true" : "false", to: place)
     case .real: return write(Cell.real(real(row)).description, to: place)
     case .date:
@@ -21,8 +21,22 @@ extension ColumnBatch {
     }
   }
 
-  private func write(_ value: Int64, to place: UnsafeMutableRawPointer) -> Int {
-    var rest = value.magnitude
+  private func write(_ text: String, to place: UnsafeMutableRawPointer) -> Int {
+    var text = text
+    return text.withUTF8 { bytes in
+      place.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
+      return bytes.count
+    }
+  }
+}
+
+extension Int64 {
+  /// The maximum number of bytes that ``write(to:)`` writes.
+  package static let longestText = 20
+
+  /// Writes the number in decimal digits, and returns the number of bytes.
+  package func write(to place: UnsafeMutableRawPointer) -> Int {
+    var rest = magnitude
     var digits = 1
     var limit: UInt64 = 10
     while digits < 19, rest >= limit {
@@ -30,21 +44,13 @@ extension ColumnBatch {
       limit &*= 10
     }
     if digits == 19, rest >= 10_000_000_000_000_000_000 { digits = 20 }
-    let sign = value < 0 ? 1 : 0
-    if value < 0 { place.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
+    let sign = self < 0 ? 1 : 0
+    if self < 0 { place.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
     for index in stride(from: sign + digits - 1, through: sign, by: -1) {
       place.storeBytes(
         of: UInt8(truncatingIfNeeded: 48 + rest % 10), toByteOffset: index, as: UInt8.self)
       rest /= 10
     }
     return sign + digits
-  }
-
-  private func write(_ text: String, to place: UnsafeMutableRawPointer) -> Int {
-    var text = text
-    return text.withUTF8 { bytes in
-      place.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
-      return bytes.count
-    }
   }
 }

@@ -70,12 +70,20 @@ private struct JSONParser {
   }
 
   private mutating func skipSpace() {
-    while at < text.count, [0x20, 0x09, 0x0A, 0x0D].contains(text[at]) { at += 1 }
+    while at < text.count, text[at] == 0x20 || 0x09...0x0A ~= text[at] || text[at] == 0x0D {
+      at += 1
+    }
   }
 
   private mutating func take(_ literal: String) -> Bool {
     guard text[at...].starts(with: literal.utf8) else { return false }
     at += literal.utf8.count
+    return true
+  }
+
+  private mutating func take(byte: Unicode.Scalar) -> Bool {
+    guard at < text.count, text[at] == UInt8(ascii: byte) else { return false }
+    at += 1
     return true
   }
 
@@ -108,19 +116,19 @@ private struct JSONParser {
   private mutating func list() throws(TableError) -> JSONValue {
     var elements: [JSONValue] = []
     skipSpace()
-    if take("]") { return .array(elements) }
+    if take(byte: "]") { return .array(elements) }
     while true {
       elements.append(try value())
       skipSpace()
-      if take("]") { return .array(elements) }
-      guard take(",") else { throw error("a comma or ] is missing") }
+      if take(byte: "]") { return .array(elements) }
+      guard take(byte: ",") else { throw error("a comma or ] is missing") }
     }
   }
 
   private mutating func object() throws(TableError) -> JSONValue {
     var members: [String: JSONValue] = [:]
     skipSpace()
-    if take("}") { return .object(members) }
+    if take(byte: "}") { return .object(members) }
     while true {
       skipSpace()
       guard at < text.count, text[at] == UInt8(ascii: "\"") else {
@@ -128,24 +136,24 @@ private struct JSONParser {
       }
       let key = try string()
       skipSpace()
-      guard take(":") else { throw error("a colon is missing") }
+      guard take(byte: ":") else { throw error("a colon is missing") }
       let member = try value()
       guard members.updateValue(member, forKey: key) == nil else {
         throw error("the key \"\(key)\" is repeated")
       }
       skipSpace()
-      if take("}") { return .object(members) }
-      guard take(",") else { throw error("a comma or } is missing") }
+      if take(byte: "}") { return .object(members) }
+      guard take(byte: ",") else { throw error("a comma or } is missing") }
     }
   }
 
   private mutating func number() throws(TableError) -> String {
     let start = at
-    _ = take("-")
+    _ = take(byte: "-")
     if text[at...].first == 48 { at += 1 } else { try digits() }
-    if take(".") { try digits() }
-    if take("e") || take("E") {
-      if !take("+") { _ = take("-") }
+    if take(byte: ".") { try digits() }
+    if take(byte: "e") || take(byte: "E") {
+      if !take(byte: "+") { _ = take(byte: "-") }
       try digits()
     }
     return String(decoding: text[start..<at], as: UTF8.self)
@@ -159,7 +167,14 @@ private struct JSONParser {
 
   private mutating func string() throws(TableError) -> String {
     at += 1
-    var bytes: [UInt8] = []
+    let start = at
+    // Most strings have no escape, and need no copy.
+    while at < text.count, text[at] >= 0x20, text[at] != UInt8(ascii: "\""),
+      text[at] != UInt8(ascii: "\\")
+    {
+      at += 1
+    }
+    var bytes = text[start..<at]
     while at < text.count {
       let byte = text[at]
       at += 1

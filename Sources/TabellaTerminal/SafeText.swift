@@ -24,7 +24,18 @@ package struct SafeText: Hashable, Sendable, CustomStringConvertible {
   /// Creates safe text from a string.
   package init(_ text: String, by rules: WidthRules = .current) {
     var text = text
-    self = text.withUTF8 { SafeText(bytes: UnsafeRawBufferPointer($0), by: rules) }
+    let made = text.withUTF8 { utf8 in
+      let bytes = UnsafeRawBufferPointer(utf8)
+      return SafeText.isPlain(bytes) ? nil : SafeText(bytes: bytes, by: rules)
+    }
+    // Most text is plain, and needs no copy.
+    self = made ?? SafeText(trusted: text, width: text.utf8.count)
+  }
+
+  /// Whether all bytes are characters of ASCII that are printed.
+  private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    // No early exit, so that the compiler can vectorize the loop.
+    bytes.reduce(true) { $0 && $1 &- 0x20 < 0x5F }
   }
 
   /// Creates safe text from bytes, which need not be UTF-8.
@@ -48,7 +59,7 @@ package struct SafeText: Hashable, Sendable, CustomStringConvertible {
     let (needed, overflows) = limit.addingReportingOverflow(1)
     let first = UnsafeRawBufferPointer(
       rebasing: overflows ? bytes[...] : bytes.prefix(needed))
-    if first.allSatisfy({ 0x20...0x7E ~= $0 }) {
+    if SafeText.isPlain(first) {
       string = String(decoding: first, as: UTF8.self)
       width = first.count
       hasRightToLeft = false

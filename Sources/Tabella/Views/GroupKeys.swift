@@ -152,9 +152,10 @@ struct GroupKeys: RowCollector {
     case 0: numbers = [0]
     case 1: numbers = values[0]
     default:
+      var tuple = [UInt32](repeating: 0, count: keys.count)
       numbers = next.counts.indices.map { group in
         let group = UInt32(truncatingIfNeeded: group)
-        let tuple = keys.indices.map { key in values[key][Int(next.value(ofGroup: group, key))] }
+        for key in keys.indices { tuple[key] = values[key][Int(next.value(ofGroup: group, key))] }
         return tuple.withUnsafeBytes { tuples.number(of: $0) }
       }
     }

@@ -11,6 +11,8 @@ public final class GroupedSource: MappedSource {
     var keys: GroupKeys
     /// The number of base rows in front of each base section, and the total.
     let baseStarts: [Int]
+    /// The number of groups.
+    let count: Int
     /// The number of rows in front of each group, and the total. Computed on demand.
     lazy var starts = groups.counts.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1) }
     /// The first letters of titles, each with its first group. Computed on demand.
@@ -23,6 +25,7 @@ public final class GroupedSource: MappedSource {
 
     init(groups: Groups, keys: GroupKeys, baseStarts: [Int]) {
       self.groups = groups
+      count = groups.counts.count
       self.keys = keys
       self.baseStarts = baseStarts
     }
@@ -119,9 +122,9 @@ public final class GroupedSource: MappedSource {
   override func count(
     inSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Count {
-    let counts = try grouped().groups.counts
-    guard counts.indices.contains(section) else { throw .noSection(section) }
-    return .exact(counts[section])
+    let index = try grouped()
+    guard 0..<index.count ~= section else { throw .noSection(section) }
+    return .exact(index.groups.counts[section])
   }
 
   override func basePath(of path: IndexPath) throws(TableError) -> IndexPath {
@@ -208,14 +211,14 @@ extension GroupedSource: TableSections {
   public func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
     flag.begin()
     if minimum == 0, index == nil { return .atLeast(0) }
-    return .exact(try grouped().groups.counts.count)
+    return .exact(try grouped().count)
   }
 
   public func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
     flag.begin()
-    let groups = try grouped().groups
-    guard groups.counts.indices.contains(section) else { throw .noSection(section) }
-    return place == .header ? groups.title(ofGroup: section) : nil
+    let index = try grouped()
+    guard 0..<index.count ~= section else { throw .noSection(section) }
+    return place == .header ? index.groups.title(ofGroup: section) : nil
   }
 }
 

@@ -1,3 +1,5 @@
+import TabellaThreads
+
 /// The values of one key of a grouping, numbered in the order of their first rows.
 struct KeyNumbers {
   let grouping: Grouping
@@ -33,10 +35,20 @@ struct KeyNumbers {
 
   /// Adds the values of another key with the same grouping. Returns the number of each of them here.
   mutating func merge(_ next: KeyNumbers) -> [UInt32] {
-    (0..<UInt32(truncatingIfNeeded: next.count)).map { number in
-      number == next.missing
-        ? missingNumber() : next.table.withKey(number) { table.number(of: $0) }
+    var numbers: [UInt32] = []
+    numbers.makeRoom(for: next.count)
+    for start in stride(from: 0, to: next.count, by: 64) {
+      let some = start..<min(start + 64, next.count)
+      if table.isLarge { table.fetch(next.table, some) }
+      for number in UInt32(
+        truncatingIfNeeded: some.lowerBound)..<UInt32(truncatingIfNeeded: some.upperBound)
+      {
+        numbers.append(
+          number == next.missing
+            ? missingNumber() : next.table.withKey(number) { table.number(of: $0) })
+      }
     }
+    return numbers
   }
 
   /// Removes values. Returns the new number of each value, which is `.max` for a removed one.
@@ -98,14 +110,15 @@ struct KeyNumbers {
       hasDecimalComma: column.hasDecimalComma)
     var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
     keys.makeRoom(for: count)
-    for number in 0..<UInt32(truncatingIfNeeded: count) {
-      if number == missing {
-        keys.append(.missing)
-      } else if key.type.isBytes {
-        table.withKey(number) { keys.append(bytes: $0) }
-      } else {
-        keys.append(cell(of: number) ?? .missing)
-      }
+    let (empty, size) = (keys.emptied, KeyNumbers.sharedKeys)
+    let parts = (count + size - 1) / size
+    produceInOrder(parts, threads: Cores.count, ahead: Cores.count + 1) { part in
+      var keys = empty
+      append(part * size..<min((part + 1) * size, count), of: key, to: &keys)
+      return keys
+    } consume: { _, part in
+      keys.merge(part)
+      return true
     }
     func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
       // An empty text that should be a number is sorted with missing cells.
@@ -116,6 +129,24 @@ struct KeyNumbers {
     }
     let hasTexts = isValue && column.type == .text
     return keys.sortedRows(breaksTie: hasTexts ? precedes : nil) { false } ?? []
+  }
+
+  /// The number of values whose sort keys a thread makes at once.
+  private static let sharedKeys = 1 << 15
+
+  /// Appends the sort keys of some values, as cells of a column.
+  private func append(_ numbers: Range<Int>, of column: Column, to keys: inout SortKeys) {
+    keys.makeRoom(for: numbers.count)
+    for number in numbers {
+      let number = UInt32(truncatingIfNeeded: number)
+      if number == missing {
+        keys.append(.missing)
+      } else if column.type.isBytes {
+        table.withKey(number) { keys.append(bytes: $0) }
+      } else {
+        keys.append(cell(of: number) ?? .missing)
+      }
+    }
   }
 
   /// The cell that has the value; nil if cells of the class differ.

@@ -3,6 +3,7 @@
 /// A key takes its bytes, 4 bytes for their end, and a slot of 8 bytes. From half to three quarters of the slots are in
 /// use, once the table has grown.
 struct KeyTable {
+  /// The bytes of the keys. Behind them, the array has zeros that later keys overwrite.
   private var bytes: [UInt8] = []
   private var ends = ByteOffsets()
   /// A hash table with open addressing. A slot holds a hash in its high half, and the number of a key in its low half.
@@ -19,7 +20,7 @@ struct KeyTable {
   var count: Int { ends.count }
 
   /// The number of bytes of all keys.
-  var byteCount: Int { bytes.count }
+  private(set) var byteCount = 0
 
   /// Returns the number of a key, and adds the key if it is new.
   /// - Complexity: O(bytes)
@@ -45,13 +46,27 @@ struct KeyTable {
   /// The processor waits for all these reads at once. Otherwise it would wait for the slot and for the key of one cell
   /// after the other.
   mutating func fetch(_ cells: ColumnBatch, _ rows: Range<Int>) {
+    fetch(rows) { row in
+      cells.missingCount > 0 && cells.isMissing(row)
+        ? nil : cells.withBytes(at: row) { KeyTable.hash($0) }
+    }
+  }
+
+  /// Reads what ``number(of:)`` needs to find some keys of another table.
+  mutating func fetch(_ other: KeyTable, _ numbers: Range<Int>) {
+    fetch(numbers) { other.withKey(UInt32(truncatingIfNeeded: $0)) { KeyTable.hash($0) } }
+  }
+
+  @inline(__always)
+  private mutating func fetch(_ items: Range<Int>, _ hash: (Int) -> UInt32?) {
     let mask = slots.count - 1
-    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: rows.count) { entries in
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: items.count) { entries in
       entries.initialize(repeating: KeyTable.free)
-      for row in rows where cells.missingCount == 0 || !cells.isMissing(row) {
-        let hash = cells.withBytes(at: row) { KeyTable.hash($0) }
+      for item in items {
         // If the hashes are equal, the number remains.
-        entries[row - rows.lowerBound] = slots[Int(hash) & mask] ^ UInt64(hash) << 32
+        if let hash = hash(item) {
+          entries[item - items.lowerBound] = slots[Int(hash) & mask] ^ UInt64(hash) << 32
+        }
       }
       for entry in entries where entry < UInt64(UInt32.max) {
         fetched &+= withKey(UInt32(truncatingIfNeeded: entry)) { $0.first ?? 0 }
@@ -66,10 +81,13 @@ struct KeyTable {
     // The number of the last possible key with the greatest hash would look like a free slot.
     precondition(number != .max, "a table has fewer than 2^32 keys")
     slots[slot] = UInt64(hash) << 32 | UInt64(number)
-    bytes.makeRoom(for: key.count)
-    bytes.append(contentsOf: key)
+    if bytes.count - byteCount < key.count { makeRoom(for: key.count) }
+    bytes.withUnsafeMutableBytes {
+      UnsafeMutableRawBufferPointer(rebasing: $0[byteCount...]).copyMemory(from: key)
+    }
+    byteCount += key.count
     ends.makeRoom(for: 1)
-    ends.append(bytes.count)
+    ends.append(byteCount)
     used += 1
     if used * 4 > slots.count * 3 { grow() }
     return number
@@ -77,8 +95,15 @@ struct KeyTable {
 
   /// Returns a new number without a key.
   mutating func addAnonymous() -> UInt32 {
-    ends.append(bytes.count)
+    ends.append(byteCount)
     return UInt32(truncatingIfNeeded: ends.count - 1)
+  }
+
+  /// Makes room for a key, and for others after it.
+  private mutating func makeRoom(for count: Int) {
+    let more = count + min(max(byteCount / 4, 64), 64 << 10)
+    bytes.makeRoom(for: more)
+    bytes += repeatElement(0, count: more)
   }
 
   @inline(__always)

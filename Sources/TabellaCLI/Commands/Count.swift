@@ -47,11 +47,12 @@ extension Command {
       try output.write(json: .object(document))
     } else if isPerSection {
       let (tab, lineEnd): (SafeText, SafeText) = ("\t", "\n")
+      let rules = WidthRules.current
       for count in counts {
         // Titles are data. A line end or tab in a title would break the output format.
-        try output.write(count.title.map { SafeText($0) } ?? output.screen.missing)
+        try output.write(count.title.map { SafeText($0, by: rules) } ?? output.screen.missing)
         try output.write(tab)
-        try output.write(SafeText(String(count.rows)))
+        try output.write(count.rows)
         try output.write(lineEnd)
       }
     } else {
@@ -68,13 +69,13 @@ extension Command {
   ) throws(TableError) -> [(title: String?, rows: Int)] {
     var counts: [(title: String?, rows: Int)] = []
     var total = 0
+    let sections = table.source.sections
     var runs = ChosenRows(table, range: range).makeIterator()
     while let run = try runs.run() {
       let (sum, overflow) = total.addingReportingOverflow(run.rows.count)
       guard !overflow else { throw TableError(.misbehaved, "there are more than 2^63 rows") }
       total = sum
-      counts.append(
-        (try table.source.sections?.title(.header, ofSection: run.section), run.rows.count))
+      counts.append((try sections?.title(.header, ofSection: run.section), run.rows.count))
     }
     return counts
   }

@@ -46,18 +46,25 @@ struct ChosenRows {
     private var next: Int?
     /// The number of rows in the sections before, chosen or not.
     private var position = 0
+    /// The number of sections; nil until it is known exactly.
+    private var sectionCount: Int?
 
     fileprivate init(_ chosen: ChosenRows) {
       self.chosen = chosen
       next = chosen.section ?? chosen.start.section
     }
 
+    private mutating func hasSection(_ number: Int) throws(TableError) -> Bool {
+      if let sectionCount { return number < sectionCount }
+      let count = try chosen.source.numberOfSections(knowing: number + 1)
+      if count.isExact { sectionCount = count.value }
+      return number < count.value
+    }
+
     /// The next run; nil after the last one. Throws the errors of the table.
     mutating func run() throws(TableError) -> Run? {
       let (source, range) = (chosen.source, chosen.range)
-      while let number = next, position < range.upperBound,
-        try source.numberOfSections(knowing: number + 1).value > number
-      {
+      while let number = next, position < range.upperBound, try hasSection(number) {
         let skipped = number == chosen.start.section ? chosen.start.row : 0
         let most = chosen.perSection.map { skipped.advancedUp(by: $0) } ?? .max
         let first = skipped.advancedUp(by: max(0, range.lowerBound - position))

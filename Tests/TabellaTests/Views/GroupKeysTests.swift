@@ -298,11 +298,20 @@ extension Groups {
       }
     }
     var keys = try GroupKeys([Grouping(column: 0)], in: [Column("c")])
+    var merged = keys.emptied
     for start in stride(from: 0, to: numbers.count, by: 30_000) {
       let cells = numbers[start..<start + 30_000].map { key($0).map { Cell.text($0) } ?? .missing }
-      keys.append(AwkwardCells.batch([cells], [.text]))
+      let batch = AwkwardCells.batch([cells], [.text])
+      keys.append(batch)
+      var part = keys.emptied
+      part.append(batch)
+      merged.merge(part)
     }
     let groups = keys.finish()
+    let same = merged.finish()
+    #expect(same.titles == groups.titles)
+    #expect(same.counts == groups.counts)
+    #expect(same.groupOfRow == groups.groupOfRow)
     let naive = numbers.reduce(into: [String?: Int]()) { $0[key($1), default: 0] += 1 }
     let titles = groups.titles
     #expect(titles.count > 25_000)
