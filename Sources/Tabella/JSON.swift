@@ -126,7 +126,7 @@ private struct JSONParser {
   }
 
   private mutating func object() throws(TableError) -> JSONValue {
-    var members: [String: JSONValue] = [:]
+    var members = [String: JSONValue](minimumCapacity: 6)
     skipSpace()
     if take(byte: "}") { return .object(members) }
     while true {
@@ -168,11 +168,19 @@ private struct JSONParser {
   private mutating func string() throws(TableError) -> String {
     at += 1
     let start = at
-    // Most strings have no escape, and need no copy.
+    var isASCII = true
     while at < text.count, text[at] >= 0x20, text[at] != UInt8(ascii: "\""),
       text[at] != UInt8(ascii: "\\")
     {
+      isASCII = isASCII && text[at] < 0x80
       at += 1
+    }
+    // Most strings have no escape, and all bytes are ASCII. They need neither a copy nor a check.
+    if isASCII, at < text.count, text[at] == UInt8(ascii: "\"") {
+      at += 1
+      return text.withUnsafeBytes {
+        String(decoding: UnsafeRawBufferPointer(rebasing: $0[start..<at - 1]), as: UTF8.self)
+      }
     }
     var bytes = text[start..<at]
     while at < text.count {

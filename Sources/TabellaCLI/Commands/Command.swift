@@ -36,12 +36,20 @@ enum CommandGroup: String, CaseIterable {
 
 /// All commands. A new command needs an entry here and a file beside this one.
 enum CommandTable {
-  static let commands: [Command] = [
-    .show, .count, .export, .summarize, .describe, .diff, .set, .insert, .delete, .move, .apply,
-    .edit, .undo,
-    .log,
-    .providers, .check, .newProvider, .help, .completions, .complete,
+  ///
+  /// A command has long texts and tables, so it is made only when it is needed.
+  private static let makers: [@Sendable () -> Command] = [
+    { .show }, { .count }, { .export }, { .summarize }, { .describe }, { .diff }, { .set },
+    { .insert }, { .delete }, { .move }, { .apply }, { .edit }, { .undo }, { .log },
+    { .providers }, { .check }, { .newProvider }, { .help }, { .completions }, { .complete },
   ]
+
+  static var commands: [Command] { makers.map { $0() } }
+
+  /// The command with this name; nil if there is none.
+  static func command(named name: String) -> Command? {
+    makers.lazy.map { $0() }.first { $0.name == name }
+  }
 
   static let version = "0.1.0"
 

@@ -10,9 +10,7 @@ enum FirstWord {
     let first = arguments[0]
     let rest = Array(arguments.dropFirst())
     let name = first.text == "--help" || first.text == "-h" ? "help" : first.text
-    if let command = CommandTable.commands.first(where: { $0.name == name }) {
-      return (command, rest)
-    }
+    if let command = CommandTable.command(named: name) { return (command, rest) }
     if isLocation(first, Host()) { return (.show, arguments) }
     if let failure = Guesses.failure(firstWord: first, rest) { throw failure }
     throw unknown(first, rest)

@@ -39,7 +39,7 @@ enum Manual {
   /// The page of a command, of a topic, or of both if they have the same name. If there is neither, throws a usage error
   /// with the command that the name means in other programs, or a similar name.
   static func page(named name: String) throws(Failure) -> Page {
-    let command = CommandTable.commands.first { $0.name == name }
+    let command = CommandTable.command(named: name)
     let topic = Topic.all.first { $0.name == name }
     var page: [Block] = command.map { blocks(of: $0) } ?? []
     if let topic {
