@@ -63,21 +63,20 @@ public struct ComparedRows {
         section: sections[path.section], row: rows[path.section].lowerBound + path.row)
   }
 
-  /// Reads all rows in order, some columns of them.
+  /// Reads some rows of a section in order, some columns of them.
   func forEachBatch(
-    columns: [Int], _ body: (Batch) throws(TableError) -> Void
+    ofSection section: Int, _ rows: Range<Int>, columns: [Int],
+    _ body: (Batch) throws(TableError) -> Void
   ) throws(TableError) {
-    for (section, rows) in zip(sections, rows) {
-      var next = rows.lowerBound
-      while next < rows.upperBound {
-        let batch = try source.rows(
-          RowRequest(
-            section: section, first: next, count: min(rows.upperBound - next, Self.chunk * 4),
-            columns: columns))
-        guard batch.rowCount > 0 else { throw .noRow(next, inSection: section, of: next) }
-        try body(batch)
-        next += batch.rowCount
-      }
+    var next = rows.lowerBound
+    while next < rows.upperBound {
+      let batch = try source.rows(
+        RowRequest(
+          section: section, first: next, count: min(rows.upperBound - next, Self.chunk * 4),
+          columns: columns))
+      guard batch.rowCount > 0 else { throw .noRow(next, inSection: section, of: next) }
+      try body(batch)
+      next += batch.rowCount
     }
   }
 

@@ -60,6 +60,23 @@ import Testing
   }
 
   @Test(arguments: 0..<80)
+  func `merged rows have the numbers of all rows`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let types = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+      Self.types.randomElement(using: &generator)!
+    }
+    let drawn = Drawn(&generator, types: types)
+    let columns = types.indices.map { ($0, Bool.random(using: &generator)) }
+    let keys = types.indices.filter { _ in Bool.random(using: &generator) }
+    let empty = RowNumbering(types.map { Column("c", $0) }, columns, keys)
+    let numbering = try collected(empty, drawn, types, &generator)
+    #expect(numbering.whole.rows.count == drawn.rows.count)
+    #expect(numbering.merged.rows == numbering.whole.rows)
+    #expect(numbering.merged.keys == numbering.whole.keys)
+    #expect(numbering.merged.rowCount == Set(numbering.whole.rows).count)
+  }
+
+  @Test(arguments: 0..<80)
   func `merged sort keys have the order of all rows`(seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
     let types = (0..<Int.random(in: 1...3, using: &generator)).map { _ in

@@ -1,0 +1,116 @@
+/// The digests of the rows of both tables, as numbers: equal rows have equal numbers.
+struct TableDigests {
+  let oldRows: [Int32]
+  let newRows: [Int32]
+  let oldKeys: [Int32]
+  let newKeys: [Int32]
+  let rowCount: Int
+  let keyCount: Int
+
+  init(
+    _ old: ComparedRows, _ new: ComparedRows, _ columns: ComparedColumns, keys: [Int]
+  ) throws(TableError) {
+    let pairs = columns.pairs
+    var numbering = RowNumbering(old.source.columns, pairs.map { ($0.old, $0.isText) }, keys)
+    try old.number(by: &numbering)
+    (oldRows, oldKeys) = (numbering.rows, numbering.keys)
+    numbering.begin(new.source.columns, pairs.map { ($0.new, $0.isText) })
+    try new.number(by: &numbering)
+    (newRows, newKeys) = (numbering.rows, numbering.keys)
+    (rowCount, keyCount) = (numbering.rowCount, numbering.keyCount)
+  }
+
+  /// A digest of the rows of a section.
+  static func digest(_ numbers: ArraySlice<Int32>) -> RowDigest {
+    var digest = RowDigest.empty
+    for number in numbers { digest.add(UInt64(number)) }
+    return digest
+  }
+}
+
+extension ComparedRows {
+  /// Numbers all rows. Threads share the sections of which all rows are compared.
+  fileprivate func number(by numbering: inout RowNumbering) throws(TableError) {
+    for (section, rows) in zip(sections, rows) {
+      let known = try source.numberOfRows(inSection: section, knowing: .max)
+      guard rows == 0..<known.value else {
+        try forEachBatch(ofSection: section, rows, columns: numbering.columns) { batch in
+          numbering.append(batch)
+        }
+        continue
+      }
+      let count = try collect(
+        source, section: section, columns: numbering.columns, into: &numbering, CancelFlag()
+      ) { _ in }
+      guard count == rows.count else { throw .noRow(count, inSection: section, of: count) }
+    }
+  }
+}
+
+/// Numbers rows by the digests of some cells, and by those of the keys among them.
+///
+/// A part that a thread reads has only digests, and the whole numbers them.
+struct RowNumbering: RowCollector {
+  /// The columns to read.
+  private(set) var columns: [Int] = []
+  private var all: [Column]
+  private var isText: [Bool] = []
+  /// The indices of the keys in ``columns``.
+  private let keyIndices: [Int]
+  private var isPart = false
+  private var digests: (rows: [RowDigest], keys: [RowDigest]) = ([], [])
+  private var numbers = (rows: DigestNumbers(), keys: DigestNumbers())
+  private(set) var rows: [Int32] = []
+  private(set) var keys: [Int32] = []
+
+  init(_ all: [Column], _ columns: [(number: Int, isText: Bool)], _ keyIndices: [Int]) {
+    self.all = all
+    self.keyIndices = keyIndices
+    begin(all, columns)
+  }
+
+  /// Begins the rows of another table.
+  mutating func begin(_ all: [Column], _ columns: [(number: Int, isText: Bool)]) {
+    self.all = all
+    self.columns = columns.map(\.number)
+    isText = columns.map(\.isText)
+    (rows, keys) = ([], [])
+  }
+
+  /// The number of different rows, and of different keys.
+  var rowCount: Int { numbers.rows.count }
+  var keyCount: Int { numbers.keys.count }
+
+  var emptied: RowNumbering {
+    var part = self
+    part.isPart = true
+    part.numbers = (DigestNumbers(), DigestNumbers())
+    (part.rows, part.keys) = ([], [])
+    return part
+  }
+
+  mutating func append(_ batch: Batch) {
+    var rows = [RowDigest](repeating: .empty, count: batch.rowCount)
+    var keys = keyIndices.isEmpty ? [] : rows
+    for (index, cells) in batch.columns.enumerated() {
+      let values = all[columns[index]].values(of: cells)
+      values.add(to: &rows, asText: isText[index])
+      if keyIndices.contains(index) { values.add(to: &keys, asText: isText[index]) }
+    }
+    add(rows, keys)
+  }
+
+  mutating func merge(_ next: RowNumbering) { add(next.digests.rows, next.digests.keys) }
+
+  private mutating func add(_ rows: [RowDigest], _ keys: [RowDigest]) {
+    if isPart {
+      digests.rows += rows
+      digests.keys += keys
+      return
+    }
+    self.rows.makeRoom(for: rows.count)
+    for digest in rows { self.rows.append(numbers.rows.number(of: digest)) }
+    self.keys.makeRoom(for: keys.count)
+    for digest in keys { self.keys.append(numbers.keys.number(of: digest)) }
+  }
+}
