@@ -67,6 +67,24 @@ extension TableDataSource {
     return end
   }
 
+  /// Calls `body` with the batches of some rows of a section, in order, or of as many of them as there are. Returns their
+  /// number.
+  func forEachBatch(
+    ofSection section: Int, _ rows: Range<Int> = 0..<Int.max, columns: [Int],
+    _ body: (Batch) throws(TableError) -> Void
+  ) throws(TableError) -> Int {
+    var next = rows.lowerBound
+    while next < rows.upperBound {
+      let count = min(rows.upperBound - next, MappedSource.batchSize)
+      let batch = try self.rows(
+        RowRequest(section: section, first: next, count: count, columns: columns))
+      if batch.rowCount == 0 { break }
+      try body(batch)
+      next += batch.rowCount
+    }
+    return next - rows.lowerBound
+  }
+
   /// Calls `body` with the batches of a share, from the first row to the last.
   ///
   /// The end is the one that the share counts. To read on until a batch is empty would cost as much as a small share.

@@ -9,12 +9,12 @@ ROWS = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000_000
 passed = 0
 
 
-def run(arguments, output, status=0):
-    """Runs tabella and returns its peak memory, in MiB."""
+def run(arguments, output, status=0, threads=None):
+    """Runs tabella, with a number of threads or the usual one, and returns its peak memory, in MiB."""
     pid = os.posix_spawn(
         TABELLA,
         [TABELLA, *arguments],
-        os.environ,
+        os.environ if threads is None else {**os.environ, "TABELLA_THREADS": str(threads)},
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
@@ -50,9 +50,11 @@ with tempfile.TemporaryDirectory() as folder:
         (["show", "rows.csv"], 28),
         (["show", "rows.csv", "--format", "json"], 24),
     ):
-        memory = run(arguments, "/dev/null")
-        print(f"  {memory:6.1f} MiB  {' '.join(arguments)}", file=sys.stderr)
-        check(memory < most, f"{arguments} took {memory:.1f} MiB")
+        # A second thread needs no more memory than the limit of one.
+        for threads in (1, 2):
+            memory = run(arguments, "/dev/null", threads=threads)
+            print(f"  {memory:6.1f} MiB  {' '.join(arguments)}, threads: {threads}", file=sys.stderr)
+            check(memory < most, f"{arguments} took {memory:.1f} MiB with {threads} threads")
     os.remove("rows.csv")
 
     columns = 100_000

@@ -63,23 +63,6 @@ public struct ComparedRows {
         section: sections[path.section], row: rows[path.section].lowerBound + path.row)
   }
 
-  /// Reads some rows of a section in order, some columns of them.
-  func forEachBatch(
-    ofSection section: Int, _ rows: Range<Int>, columns: [Int],
-    _ body: (Batch) throws(TableError) -> Void
-  ) throws(TableError) {
-    var next = rows.lowerBound
-    while next < rows.upperBound {
-      let batch = try source.rows(
-        RowRequest(
-          section: section, first: next, count: min(rows.upperBound - next, Self.chunk * 4),
-          columns: columns))
-      guard batch.rowCount > 0 else { throw .noRow(next, inSection: section, of: next) }
-      try body(batch)
-      next += batch.rowCount
-    }
-  }
-
   /// Reads rows at any paths, some columns of them. Calls `body` with batches that have the rows in this order.
   public func read(
     _ paths: [IndexPath], columns: [Int], includesIDs: Bool = false,

@@ -11,7 +11,8 @@ struct TableDigests {
     _ old: ComparedRows, _ new: ComparedRows, _ columns: ComparedColumns, keys: [Int]
   ) throws(TableError) {
     let pairs = columns.pairs
-    var numbering = RowNumbering(old.source.columns, pairs.map { ($0.old, $0.isText) }, keys)
+    var numbering = RowNumbering(keys)
+    numbering.begin(old.source.columns, pairs.map { ($0.old, $0.isText) })
     try old.number(by: &numbering)
     (oldRows, oldKeys) = (numbering.rows, numbering.keys)
     numbering.begin(new.source.columns, pairs.map { ($0.new, $0.isText) })
@@ -33,16 +34,19 @@ extension ComparedRows {
   fileprivate func number(by numbering: inout RowNumbering) throws(TableError) {
     for (section, rows) in zip(sections, rows) {
       let known = try source.numberOfRows(inSection: section, knowing: .max)
-      guard rows == 0..<known.value else {
-        try forEachBatch(ofSection: section, rows, columns: numbering.columns) { batch in
-          numbering.append(batch)
+      let columns = numbering.columns
+      let count =
+        rows == 0..<known.value
+        ? try collect(source, section: section, columns: columns, into: &numbering, CancelFlag()) {
+          _ in
         }
-        continue
+        : try source.forEachBatch(ofSection: section, rows, columns: columns) {
+          numbering.append($0)
+        }
+      guard count == rows.count else {
+        let end = rows.lowerBound + count
+        throw .noRow(end, inSection: section, of: end)
       }
-      let count = try collect(
-        source, section: section, columns: numbering.columns, into: &numbering, CancelFlag()
-      ) { _ in }
-      guard count == rows.count else { throw .noRow(count, inSection: section, of: count) }
     }
   }
 }
@@ -53,7 +57,7 @@ extension ComparedRows {
 struct RowNumbering: RowCollector {
   /// The columns to read.
   private(set) var columns: [Int] = []
-  private var all: [Column]
+  private var all: [Column] = []
   private var isText: [Bool] = []
   /// The indices of the keys in ``columns``.
   private let keyIndices: [Int]
@@ -63,13 +67,9 @@ struct RowNumbering: RowCollector {
   private(set) var rows: [Int32] = []
   private(set) var keys: [Int32] = []
 
-  init(_ all: [Column], _ columns: [(number: Int, isText: Bool)], _ keyIndices: [Int]) {
-    self.all = all
-    self.keyIndices = keyIndices
-    begin(all, columns)
-  }
+  init(_ keyIndices: [Int]) { self.keyIndices = keyIndices }
 
-  /// Begins the rows of another table.
+  /// Begins the rows of a table. The numbers of other tables stay valid.
   mutating func begin(_ all: [Column], _ columns: [(number: Int, isText: Bool)]) {
     self.all = all
     self.columns = columns.map(\.number)
@@ -85,7 +85,7 @@ struct RowNumbering: RowCollector {
     var part = self
     part.isPart = true
     part.numbers = (DigestNumbers(), DigestNumbers())
-    (part.rows, part.keys) = ([], [])
+    (part.rows, part.keys, part.digests) = ([], [], ([], []))
     return part
   }
 

@@ -41,10 +41,8 @@ public final class FilteredSource: MappedSource {
     }
   }
 
-  /// The numbers of shown and of read rows of a larger table, of which the base is a share.
-  var earlier = (passing: 0, read: 0)
-  /// Whether the base is a share of a section.
-  var isShare = false
+  /// If the base is a share of a section: the numbers of shown and of read rows in front of all shares.
+  var earlier: (passing: Int, read: Int)?
   let conditions: [Condition]
   let search: [UInt8]?
   let dates: DateContext
@@ -213,7 +211,8 @@ public final class FilteredSource: MappedSource {
 
   /// Whether so many rows pass that reading the cells of all rows takes less time than gathering those that pass.
   private func manyPass(_ state: Section) -> Bool {
-    (state.passing.count + earlier.passing) * 8 >= state.read + earlier.read
+    let earlier = earlier ?? (0, 0)
+    return (state.passing.count + earlier.passing) * 8 >= state.read + earlier.read
   }
 
   /// Reads the rest of a section with all processors. Returns false if that is not possible.
@@ -305,7 +304,7 @@ public final class FilteredSource: MappedSource {
     filter?.passing(tested) { state.passing.append(first + $0) }
     state.read += batch.rowCount
     state.isComplete = batch.rowCount == 0
-    if isShare, !state.isComplete {
+    if earlier != nil, !state.isComplete {
       // To read on until a batch is empty would cost as much as a small share.
       let count = try base.numberOfRows(inSection: section, knowing: state.read + 1)
       state.isComplete = count == .exact(state.read)

@@ -8,8 +8,8 @@ extension FilteredSource: RowSharing {
       return nil
     }
     // The caller means the size of its result, and only some rows pass.
-    let bigger = size * min(state.read / max(1, state.passing.count), ShareSize.results / size)
-    let shares = try sharing.shares(ofSection: section, from: state.read, size: max(size, bigger))
+    let factor = max(1, min(state.read / max(1, state.passing.count), ShareSize.results / size))
+    let shares = try sharing.shares(ofSection: section, from: state.read, size: size * factor)
     guard let shares else { return nil }
     return FilteredShares(self, section, shares, state)
   }
@@ -36,7 +36,7 @@ private final class FilteredShares: RowShares {
 
   func share(_ number: Int) throws(TableError) -> any TableDataSource {
     let share = try shares.share(number).filtered(by: conditions, search: search, dates: dates)
-    (share.isShare, share.earlier) = (true, earlier)
+    share.earlier = earlier
     return share
   }
 

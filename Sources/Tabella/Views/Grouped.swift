@@ -12,7 +12,7 @@ public final class GroupedSource: MappedSource {
     /// The number of base rows in front of each base section, and the total.
     let baseStarts: [Int]
     /// The number of groups.
-    let count: Int
+    var count: Int { groups.counts.count }
     /// The number of rows in front of each group, and the total. Computed on demand.
     lazy var starts = groups.counts.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1) }
     /// The first letters of titles, each with its first group. Computed on demand.
@@ -25,7 +25,6 @@ public final class GroupedSource: MappedSource {
 
     init(groups: Groups, keys: GroupKeys, baseStarts: [Int]) {
       self.groups = groups
-      count = groups.counts.count
       self.keys = keys
       self.baseStarts = baseStarts
     }

@@ -31,8 +31,10 @@ extension GroupedSource {
           }
         }
       } else {
-        try base.forEachBatch(ofSection: section, columns: old.keys.columns, flag) {
-          old.keys.number($0, &groups)
+        _ = try base.forEachBatch(ofSection: section, columns: old.keys.columns) {
+          batch throws(TableError) in
+          try flag.check()
+          old.keys.number(batch, &groups)
         }
       }
       starts.append(groups.count)
@@ -152,24 +154,5 @@ private struct GroupMoves {
         return BaseChanges.Arrival(
           row: row, origin: IndexPath(section: before, row: origin), content: .same)
       }
-  }
-}
-
-extension TableDataSource {
-  /// Calls `body` with the batches of a section from the first row to the end.
-  fileprivate func forEachBatch(
-    ofSection section: Int, columns: [Int], _ flag: CancelFlag,
-    _ body: (Batch) throws(TableError) -> Void
-  ) throws(TableError) {
-    var first = 0
-    while true {
-      let batch = try rows(
-        RowRequest(
-          section: section, first: first, count: MappedSource.batchSize, columns: columns))
-      try flag.check()
-      if batch.rowCount == 0 { return }
-      first += batch.rowCount
-      try body(batch)
-    }
   }
 }

@@ -109,7 +109,6 @@ struct KeyNumbers {
       column.name, isValue ? column.type : .binary, reads: isValue ? column.reads : nil,
       hasDecimalComma: column.hasDecimalComma)
     var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
-    keys.makeRoom(for: count)
     let (empty, size) = (keys.emptied, KeyNumbers.sharedKeys)
     let parts = (count + size - 1) / size
     produceInOrder(parts, threads: Cores.count, ahead: Cores.count + 1) { part in

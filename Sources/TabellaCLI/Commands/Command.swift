@@ -36,8 +36,8 @@ enum CommandGroup: String, CaseIterable {
 
 /// All commands. A new command needs an entry here and a file beside this one.
 enum CommandTable {
-  ///
-  /// A command has long texts and tables, so it is made only when it is needed.
+  /// The commands, the common ones first. A command has long texts and tables, so that a lookup makes only the commands
+  /// up to the one that it finds.
   private static let makers: [@Sendable () -> Command] = [
     { .show }, { .count }, { .export }, { .summarize }, { .describe }, { .diff }, { .set },
     { .insert }, { .delete }, { .move }, { .apply }, { .edit }, { .undo }, { .log },

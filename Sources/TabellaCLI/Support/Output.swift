@@ -8,8 +8,7 @@ final class Output {
   private(set) var screen: Screen
   private let descriptor: Int32
   private static let capacity = 1 << 17
-  private var buffer = UnsafeMutableRawBufferPointer.allocate(
-    byteCount: Output.capacity, alignment: 64)
+  private var buffer: UnsafeMutableRawBufferPointer
   /// Whether the buffer keeps everything that is written.
   private let keepsAll: Bool
   private var filled = 0
@@ -37,6 +36,7 @@ final class Output {
   init(descriptor: Int32 = 1, screen: Screen? = nil) {
     self.descriptor = descriptor
     self.screen = screen ?? Screen(descriptor: descriptor)
+    buffer = Output.buffer(Output.capacity)
     (frame, keepsAll) = (nil, false)
   }
 
@@ -44,14 +44,14 @@ final class Output {
   init(_ frame: FrameLines, screen: Screen) {
     descriptor = -1
     self.screen = screen
+    buffer = Output.buffer(Output.capacity)
     (self.frame, keepsAll) = (frame, false)
   }
 
   /// Creates an output in memory, for another output that is no terminal. It has room for about `size` bytes, and grows.
   init(keepingAllFor other: Output, size: Int) {
     descriptor = -1
-    buffer.deallocate()
-    buffer = .allocate(byteCount: size + Output.capacity, alignment: 64)
+    buffer = Output.buffer(size + Output.capacity)
     screen = other.screen
     (frame, keepsAll) = (nil, true)
   }
@@ -59,10 +59,11 @@ final class Output {
   /// Writes what an output in memory keeps.
   func write(_ kept: Output) throws(Failure) {
     precondition(kept.keepsAll, "only an output in memory keeps everything")
-    let bytes = UnsafeRawBufferPointer(rebasing: kept.buffer[..<kept.filled])
-    if bytes.count < Output.capacity / 4 { return try put(bytes) }
-    try send()
-    try send(bytes)
+    try put(UnsafeRawBufferPointer(rebasing: kept.buffer[..<kept.filled]))
+  }
+
+  private static func buffer(_ size: Int) -> UnsafeMutableRawBufferPointer {
+    .allocate(byteCount: size, alignment: 64)
   }
 
   deinit { buffer.deallocate() }
@@ -144,8 +145,10 @@ final class Output {
     if let frame { return frame.add(bytes) }
     if isTerminal { count(bytes) }
     if keepsAll { grow(for: bytes.count) }
-    if bytes.count > buffer.count - filled { try send() }
-    if bytes.count > buffer.count { return try send(bytes) }
+    // Large pieces are sent without a copy.
+    let isLarge = !keepsAll && pendingPager == nil && bytes.count >= Output.capacity / 4
+    if isLarge || bytes.count > buffer.count - filled { try send() }
+    if isLarge || bytes.count > buffer.count { return try send(bytes) }
     UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(from: bytes)
     filled += bytes.count
     if pendingPager != nil, lines >= screen.height ?? .max { try send() }

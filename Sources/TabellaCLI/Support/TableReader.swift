@@ -107,16 +107,15 @@ struct TableReader {
     _ rest: (IndexPath) throws -> (rows: Int, isEnd: Bool), position: Int
   ) throws -> (row: Int, isEnd: Bool) {
     var next = first
-    var (isFirst, wasOffered) = (true, false)
+    var wasOffered = false
     while next - first < limit {
       // Threads may share the rows after the first batch.
-      if !isFirst, !wasOffered, limit > Int.max / 2 {
+      if next > first, !wasOffered, limit > Int.max / 2 {
         wasOffered = true
         let (taken, isEnd) = try rest(IndexPath(section: section, row: next))
         next += taken
         if isEnd { return (next, true) }
       }
-      isFirst = false
       if count.isExact, next >= count.value { return (max(next, count.value), true) }
       let path = IndexPath(section: section, row: next)
       let (batch, endsSection) = try read(

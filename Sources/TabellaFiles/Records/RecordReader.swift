@@ -192,9 +192,11 @@ public final class RecordReader {
     return page.id(of: number) == id ? number : nil
   }
 
-  /// Frees the memory of large buffers. The reader can still be used.
+  /// Frees the memory of large buffers, or hands them on. The reader can still be used.
   package func shrink() {
     forget()
+    // Small buffers are of no use to others.
+    if spares != nil, text.count <= min(sizes.start, sizes.first) + RecordPage.slack { return }
     if let spares {
       spares.add(text, separatorOffsets)
     } else {

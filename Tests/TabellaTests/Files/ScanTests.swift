@@ -164,7 +164,6 @@ import Testing
     }
   }
 
-  /// Writing cells overwrites no more bytes after them than a column has room for.
   /// The last block of a text overlaps the one in front of it, so each length and place counts.
   @Test(arguments: versions)
   func oneOfFourBytesIsFoundAnywhere(_ version: UInt32) {
@@ -183,6 +182,7 @@ import Testing
     }
   }
 
+  /// Writing cells overwrites no more bytes after them than a column has room for.
   @Test func aColumnHasRoomForASlack() {
     #expect(ColumnBuilder.slack >= Int(TABELLA_SCAN_SLACK))
   }

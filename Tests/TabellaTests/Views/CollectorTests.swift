@@ -7,6 +7,12 @@ import Testing
 @Suite struct CollectorTests {
   private static let types: [ColumnType] = [.text, .integer, .real, .date, .boolean, .binary]
 
+  private static func someTypes(_ generator: inout SeededGenerator) -> [ColumnType] {
+    (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+      types.randomElement(using: &generator)!
+    }
+  }
+
   /// Random rows, cut into parts at random places.
   private struct Drawn {
     var rows: [[Cell]] = []
@@ -62,13 +68,12 @@ import Testing
   @Test(arguments: 0..<80)
   func `merged rows have the numbers of all rows`(seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
-    let types = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
-      Self.types.randomElement(using: &generator)!
-    }
+    let types = Self.someTypes(&generator)
     let drawn = Drawn(&generator, types: types)
     let columns = types.indices.map { ($0, Bool.random(using: &generator)) }
     let keys = types.indices.filter { _ in Bool.random(using: &generator) }
-    let empty = RowNumbering(types.map { Column("c", $0) }, columns, keys)
+    var empty = RowNumbering(keys)
+    empty.begin(types.map { Column("c", $0) }, columns)
     let numbering = try collected(empty, drawn, types, &generator)
     #expect(numbering.whole.rows.count == drawn.rows.count)
     #expect(numbering.merged.rows == numbering.whole.rows)
@@ -79,9 +84,7 @@ import Testing
   @Test(arguments: 0..<80)
   func `merged sort keys have the order of all rows`(seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
-    let types = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
-      Self.types.randomElement(using: &generator)!
-    }
+    let types = Self.someTypes(&generator)
     let drawn = Drawn(&generator, types: types)
     let descriptors = types.indices.map {
       SortDescriptor(column: $0, isDescending: .random(using: &generator))
@@ -101,9 +104,7 @@ import Testing
   @Test(arguments: 0..<80)
   func `merged groups are the groups of all rows`(seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
-    let types = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
-      Self.types.randomElement(using: &generator)!
-    }
+    let types = Self.someTypes(&generator)
     let drawn = Drawn(&generator, types: types)
     let groupings = types.enumerated().map { number, type in
       Grouping(
