@@ -74,7 +74,7 @@ struct DirectoryAcrossTests {
 
     // If the file does not fit, nothing of it remains.
     let large = tree.path("here/large")
-    #expect(FileManager.default.createFile(atPath: large, contents: Data(count: 20 << 20)))
+    tree.make(Array("here/large".utf8), String(repeating: "0", count: 20 << 20))
     let full = try open(across: true)
     let failed = try full.commit(EditBatch([move(2)]))
     #expect(failed.outcomes[0].code == .io && failed.receipt == nil, "\(failed)")

@@ -156,10 +156,6 @@ import Testing
 
   // In part
 
-  private func fill(_ path: String, _ megabytes: Int) {
-    #expect(FileManager.default.createFile(atPath: path, contents: Data(count: megabytes << 20)))
-  }
-
   /// An undo that was possible only in part counted as complete, and the rest was refused without a way to recover it.
   @Test(.needs(.mounts))
   func theRestCanBeTakenBack() throws {
@@ -167,7 +163,7 @@ import Testing
     let mount = try #require(Mount(tree.path("disk")))
     defer { mount.unmount() }
     tree.make("c", "D/in")
-    fill(tree.path("disk/a"), 12)
+    tree.make(Array("disk/a".utf8), String(repeating: "0", count: 12 << 20))
     func open() throws -> DirectorySource {
       try tree.open {
         $0.isRecursive = true
@@ -186,7 +182,7 @@ import Testing
       ]))
     #expect(result.outcomes.map(\.code) == [nil, nil, nil, nil], "\(result.outcomes)")
     var receipt = try #require(result.receipt)
-    fill(tree.path("disk/full"), 8)
+    tree.make(Array("disk/full".utf8), String(repeating: "0", count: 8 << 20))
     for attempt in 0..<3 {
       let later = try open()
       let version = try later.version()

@@ -1,3 +1,4 @@
+import CTabellaSystem
 import Foundation
 import Tabella
 import Testing
@@ -42,6 +43,20 @@ final class EditedTree: Sendable {
     #expect(descriptor >= 0)
     #expect(write(descriptor, content, content.utf8.count) == content.utf8.count)
     close(descriptor)
+    let file = withPath(path) { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
+    #expect(isClosedForWriting(file))
+    close(file)
+  }
+
+  /// Waits until nobody has an open file open for writing. A program that another test starts has copies of all
+  /// descriptors until it is executed. Meanwhile, removals said that another program writes to the file.
+  private func isClosedForWriting(_ file: Int32) -> Bool {
+    for _ in 0..<30_000 {
+      let result = tabella_system_lease(file)
+      guard result == -EAGAIN else { return true }
+      usleep(1000)
+    }
+    return false
   }
 
   func make(_ names: String...) { for name in names { make(Array(name.utf8), name) } }
