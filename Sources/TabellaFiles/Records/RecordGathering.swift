@@ -50,8 +50,10 @@ extension RecordReader {
     let end = start + count
     var given = start
     var size = 0
+    // Short texts need short pages. Large ones would leave holes between what thousands of such texts keep.
+    let most = min(2 * sizes.page, gathered.text.count + 2 * gathered.count)
     let text = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: 2 * sizes.page + RecordPage.slack, alignment: 64)
+      byteCount: most + RecordPage.slack, alignment: 64)
     defer { text.deallocate() }
     while given < end, size < sizes.given {
       let first = given

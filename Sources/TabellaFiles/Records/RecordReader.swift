@@ -218,7 +218,10 @@ public final class RecordReader {
     _ number: Int, at offset: Int, _ size: Int, ahead: Int = 0, waits: Bool = true
   ) throws(TableError) -> RecordPage? {
     page = nil
-    if size > sizes.start { separatorOffsets.grow(to: sizes.room) }
+    // The rest of a short text fits into the small buffer. There can be thousands of such texts.
+    if min(size, (source.size ?? .max) - offset) > sizes.start {
+      separatorOffsets.grow(to: sizes.room)
+    }
     var wanted = max(size, 2)
     var need = Need(waits: waits)
     while true {
@@ -299,6 +302,8 @@ public final class RecordReader {
   func hold(
     _ wanted: Int, at offset: Int, ahead: Int, _ need: Need
   ) throws(TableError) -> (UnsafeMutablePointer<UInt8>, count: Int, isEnd: Bool)? {
+    // The bytes of the last page may move.
+    page = nil
     if offset < start || offset > start + filled { (start, filled) = (offset, 0) }
     if start + filled - offset < wanted, start + filled != source.size ?? textEnd {
       // Bytes that are already in the buffer move to its front.

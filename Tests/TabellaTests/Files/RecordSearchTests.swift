@@ -105,6 +105,7 @@ import Testing
             }
             return some.count
           }
+          try check(reader, found.suffix(2), records)
           if next == first { break }
         }
         #expect(next == records.count)
@@ -115,6 +116,18 @@ import Testing
           #expect(all.contains(number), "record \(number) of \(records.count), \(rules), \(terms)")
         }
       }
+    }
+  }
+
+  /// Reads records again. After a search that had moved the buffer, a reader returned the last page, which pointed into it.
+  /// So an export showed parts of other records.
+  private func check(
+    _ reader: RecordReader, _ numbers: ArraySlice<Int>, _ records: [[[UInt8]]]
+  ) throws {
+    for number in numbers {
+      let page = try #require(try reader.page(with: number))
+      let shown = Cells(reader.rules).withCell(0, page, number, width: 3) { $0.map { Array($0) } }
+      #expect(shown == records[number].first, "record \(number) of \(records.count)")
     }
   }
 
