@@ -127,7 +127,9 @@ struct TableReader {
       }
       let shown = next..<next + batch.rowCount
       next = shown.upperBound
-      if !endsSection { try advise(section, from: next, limit: limit - (next - first), count) }
+      if !endsSection {
+        try advise(section, after: shown, limit: limit - (next - first), count)
+      }
       source.display?.willDisplay(rows: shown, inSection: section)
       defer { source.display?.didEndDisplaying(rows: shown, inSection: section) }
       try rows(batch, path)
@@ -139,12 +141,16 @@ struct TableReader {
     return (next, count.isExact && next == count.value)
   }
 
-  /// Advises the source of the rows of a section that will be requested next.
+  /// Advises the source of the rows of a section that it will return next, after the rows `last`.
+  ///
+  /// A request is often for many more rows than the source returns at once. Advice about all of them after each batch
+  /// would take time that grows with the square of their number.
   private mutating func advise(
-    _ section: Int, from next: Int, limit: Int, _ count: Count
+    _ section: Int, after last: Range<Int>, limit: Int, _ count: Count
   ) throws {
     guard let prefetching = source.prefetching, limit > 0 else { return }
-    let end = next + min(size, limit)
+    let next = last.upperBound
+    let end = next + min(size, limit, max(last.count, TableReader.batchSizes.first))
     let known =
       count.isExact ? count : try source.numberOfRows(inSection: section, knowing: end)
     guard known.value > next else { return }

@@ -156,6 +156,17 @@ import Testing
     #expect(zip(fetched, read.dropFirst()).allSatisfy { $0.lowerBound == $1.lowerBound })
   }
 
+  /// The viewer announced all remaining rows after each batch. So a sorted folder of a million files took half a minute.
+  @Test func announcementsAreAsLongAsBatches() throws {
+    let source = Self.table([200_000])
+    source.batchLimit = 1500
+    try Self.show(source)
+    let fetched = source.asked.compactMap { step -> Int? in
+      if case .fetch(_, let rows) = step { rows.count } else { nil }
+    }
+    #expect(fetched.count > 100 && fetched.allSatisfy { $0 <= 1500 })
+  }
+
   /// The viewer requested only as few rows as the source had returned, so a grouped file was read again for each batch.
   /// Now it requests the gathered rows until all are returned, and then many.
   @Test func whatWasGatheredIsTakenFirst() throws {
