@@ -80,17 +80,11 @@ struct Aggregator {
       let name = aggregate.name(names)
       guard let column = aggregate.readColumn, let index = columns.firstIndex(of: column) else {
         return AggregateColumn(
-          column: Column(name, .integer), cells: order.map { .integer(Int64(counts[Int($0)])) })
+          Column(name, .integer), order.map { .integer(Int64(counts[Int($0)])) })
       }
       return states[index].result(aggregate.function, name: name, order)
     }
   }
-}
-
-/// The values of an aggregate, with their type.
-struct AggregateColumn {
-  var column: Column
-  var cells: [Cell]
 }
 
 /// The state of all aggregates of one column.
@@ -341,24 +335,24 @@ private struct ColumnState {
     case .rows: preconditionFailure("the number of rows belongs to no column")
     case .distinct:
       return AggregateColumn(
-        column: Column(name, .integer), cells: groups.map { .integer(Int64(distinct[$0])) })
+        Column(name, .integer), groups.map { .integer(Int64(distinct[$0])) })
     case .empty:
       return AggregateColumn(
-        column: Column(name, .integer), cells: groups.map { .integer(Int64(empties[$0])) })
+        Column(name, .integer), groups.map { .integer(Int64(empties[$0])) })
     case .min:
-      return AggregateColumn(column: own, cells: groups.map { least[$0]?.cell ?? .missing })
+      return AggregateColumn(own, groups.map { least[$0]?.cell ?? .missing })
     case .max:
-      return AggregateColumn(column: own, cells: groups.map { greatest[$0]?.cell ?? .missing })
-    case .first: return AggregateColumn(column: own, cells: groups.map { firsts[$0] })
-    case .last: return AggregateColumn(column: own, cells: groups.map { lasts[$0] })
+      return AggregateColumn(own, groups.map { greatest[$0]?.cell ?? .missing })
+    case .first: return AggregateColumn(own, groups.map { firsts[$0] })
+    case .last: return AggregateColumn(own, groups.map { lasts[$0] })
     case .sum, .mean, .median, .percentile:
       if isReal {
         return AggregateColumn(
-          column: own,
-          cells: groups.map { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) })
+          own, groups.map { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) })
       }
-      let values = groups.map { counts[$0] == 0 ? nil : exact(function, ofGroup: $0) }
-      return AggregateColumn(values, name: name, unit: column.unit, column.hasDecimalComma)
+      return AggregateColumn(
+        groups.map { counts[$0] == 0 ? nil : exact(function, ofGroup: $0) }, name: name,
+        unit: column.unit, hasComma: column.hasDecimalComma)
     }
   }
 
@@ -383,44 +377,27 @@ private struct ColumnState {
     (percent * count + 99) / 100 - 1
   }
 
-  private func exact(_ function: Aggregate.Function, ofGroup group: Int) -> ExactDecimal {
+  private func exact(_ function: Aggregate.Function, ofGroup group: Int) -> ExactNumber {
     switch function {
     case .mean:
-      return sums[group].value.divided(
-        by: counts[group], significant: Aggregate.significantDigits)
+      if counts[group] == 1 { return sums[group].number }
+      return ExactNumber(
+        sums[group].value.divided(
+          by: counts[group], significant: Aggregate.significantDigits))
     case .percentile(let percent):
-      return ExactNumber.inOrder(numbers[group])(rank(percent, of: counts[group])).decimal
+      return ExactNumber.inOrder(numbers[group])(rank(percent, of: counts[group]))
     case .median:
       let ordered = ExactNumber.inOrder(numbers[group])
       let (count, low) = (counts[group], ordered((counts[group] - 1) / 2))
-      guard count % 2 == 0 else { return low.decimal }
+      guard count % 2 == 0 else { return low }
       let high = ordered(count / 2)
       var sum = ExactSum()
       sum.add(low)
       sum.add(high)
       // A half has at most one more digit.
-      return sum.value.divided(by: 2, significant: .max)
-    default: return sums[group].value
+      return ExactNumber(sum.value.divided(by: 2, significant: .max))
+    default: return sums[group].number
     }
-  }
-}
-
-extension AggregateColumn {
-  /// Exact numbers as a column: of integers if all fit, otherwise of text that reads as numbers.
-  fileprivate init(
-    _ values: [ExactDecimal?], name: String, unit: Unit?, _ hasComma: Bool
-  ) {
-    let integers = values.map { $0.map { $0.integer } }
-    if integers.allSatisfy({ $0 == nil || $0 != .some(nil) }) {
-      column = Column(name, .integer, unit: unit)
-      cells = integers.map { $0.flatMap { $0 }.map { .integer($0) } ?? .missing }
-      return
-    }
-    // A number beyond the doubles could not be read.
-    let isReadable = values.allSatisfy { $0.map { $0.digits.count - $0.scale <= 308 } ?? true }
-    column = Column(
-      name, unit: unit, reads: isReadable ? .real : nil, hasDecimalComma: hasComma)
-    cells = values.map { $0.map { .text($0.bytes(hasComma: hasComma)) } ?? .missing }
   }
 }
 

@@ -82,8 +82,7 @@ enum ExactNumber {
       digits += repeatElement(0, count: -scale)
       scale = 0
     }
-    let decimal = ExactDecimal(isNegative: isNegative, digits: digits, scale: scale)
-    self = decimal.small ?? .large(decimal)
+    self.init(ExactDecimal(isNegative: isNegative, digits: digits, scale: scale))
   }
 
   /// The number that the shortest text of a double means; nil for NaN and infinities.
@@ -98,6 +97,46 @@ enum ExactNumber {
   }
 
   init(_ value: Int64) { self = .small(value, scale: 0) }
+
+  init(_ decimal: ExactDecimal) { self = decimal.small ?? .large(decimal) }
+
+  /// The number as an integer of 64 bits; nil if it has decimals or does not fit.
+  var integer: Int64? {
+    switch self {
+    case .small(let mantissa, let scale): scale == 0 ? mantissa : nil
+    case .large(let decimal): decimal.integer
+    }
+  }
+
+  /// The maximum number of bytes of the text of a ``small(_:scale:)``: a sign, 19 digits and a point.
+  static let longestSmall = 21
+
+  /// Calls `body` with the bytes of ``ExactDecimal/text(hasComma:)``.
+  func withText<R>(hasComma: Bool, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    guard case .small(let mantissa, let scale) = self else {
+      return decimal.bytes(hasComma: hasComma).withUnsafeBytes { body($0) }
+    }
+    return withUnsafeTemporaryAllocation(
+      byteCount: ExactNumber.longestSmall, alignment: 1
+    ) { text in
+      var (rest, start, digits) = (mantissa.magnitude, text.count, 0)
+      while rest > 0 || digits <= scale {
+        if digits == scale, scale > 0 {
+          start -= 1
+          text[start] = UInt8(ascii: hasComma ? "," : ".")
+        }
+        start -= 1
+        text[start] = 48 + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+        digits += 1
+      }
+      if mantissa < 0 {
+        start -= 1
+        text[start] = UInt8(ascii: "-")
+      }
+      return body(UnsafeRawBufferPointer(rebasing: text[start...]))
+    }
+  }
 
   /// The number with all its digits.
   var decimal: ExactDecimal {

@@ -66,6 +66,14 @@ struct ExactSum {
   }
 
   /// The sum. It has as many decimals as the number with the most.
+  var number: ExactNumber {
+    if large.isEmpty, let mantissa = Int64(exactly: total) {
+      return .small(mantissa, scale: Int8(truncatingIfNeeded: scale))
+    }
+    return .large(value)
+  }
+
+  /// All digits of ``number``.
   var value: ExactDecimal {
     let small = ExactDecimal(total, scale: scale)
     guard var large = large.first else { return small }

@@ -31,12 +31,12 @@ extension TableDataSource {
       switch aggregate.function {
       case .first: values.0.cells.first { $0 != .missing } ?? .missing
       case .last: values.0.cells.last { $0 != .missing } ?? .missing
-      default: values.1.cells[0]
+      default: values.1[0]
       }
     }
     return SectionAggregates(
       columns: results.map(\.column),
-      sections: order.indices.map { section in results.map { $0.cells[section] } },
+      sections: order.indices.map { section in results.map { $0[section] } },
       totalColumns: total.map(\.column), total: totals)
   }
 }

@@ -20,7 +20,7 @@ struct Summary {
           builder.columns[$0].hasNoRoom(for: keys.byteCount($0, ofGroup: group))
         }
         || results.indices.contains {
-          builder.columns[keyCount + $0].hasNoRoom(for: results[$0].cells[row].byteCount)
+          builder.columns[keyCount + $0].hasNoRoom(for: results[$0].byteCount(row))
         }
       if isFull || count == MappedSource.batchSize {
         batches.append(builder.finish(rowCount: count))
@@ -30,7 +30,7 @@ struct Summary {
         keys.append(key, ofGroup: group, to: builder.columns[key])
       }
       for (index, result) in results.enumerated() {
-        builder.columns[keyCount + index].append(result.cells[row])
+        result.append(row, to: builder.columns[keyCount + index])
       }
       count += 1
     }
@@ -68,15 +68,5 @@ extension ColumnBuilder {
   /// Whether a batch is too small for so many more bytes in this column.
   fileprivate func hasNoRoom(for bytes: Int) -> Bool {
     bytes > 0 && byteCount + bytes > Int(Int32.max)
-  }
-}
-
-extension Cell {
-  /// The number of bytes of text or binary.
-  fileprivate var byteCount: Int {
-    switch self {
-    case .text(let bytes), .binary(let bytes): bytes.count
-    default: 0
-    }
   }
 }

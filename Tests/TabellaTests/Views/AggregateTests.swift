@@ -115,6 +115,12 @@ import Testing
       #expect(
         sum.value.text(hasComma: true)
           == naive.text(decimals: decimals).replacingOccurrences(of: ".", with: ","))
+      for hasComma in [false, true] {
+        let text = sum.number.withText(hasComma: hasComma) { String(decoding: $0, as: UTF8.self) }
+        #expect(text == sum.value.text(hasComma: hasComma), "\(texts)")
+        let (integer, digits) = (sum.number.integer, sum.value.integer)
+        #expect(integer == digits, "\(texts)")
+      }
     }
   }
 
