@@ -45,7 +45,8 @@ extension TableDataSource {
     switch self {
     case let source as CheckedSource: sharer = source.sharer
     case let source as FilteredSource: sharer = source
-    case is MappedSource, is JoinedSource: sharer = nil
+    case let source as JoinedSource: sharer = source
+    case is MappedSource: sharer = nil
     default: sharer = self as? any RowSharing
     }
     return sharer?.canShare == true ? sharer : nil

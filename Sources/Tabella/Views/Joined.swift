@@ -37,6 +37,9 @@ public final class JoinedSource: TableDataSource {
   /// The number of sections in front of each table, as far as they are counted.
   var starts = [0]
   private var shown = ShownRuns<PartPath>()
+  // Whether a table receives notices. Callers ask before each batch, and a table can have thousands of parts.
+  private lazy var hasDisplay = ifAny(\.display) != nil
+  private lazy var hasPrefetching = ifAny(\.prefetching) != nil
   /// Whether a table has moved on and the caller has not received the change yet.
   var owesReload = false
 
@@ -265,8 +268,8 @@ public final class JoinedSource: TableDataSource {
   public var undoing: (any TableUndoing)? { ifAny(\.undoing) }
   public var supplementary: (any TableSupplementary)? { ifAny(\.supplementary) }
   public var accessories: (any TableAccessories)? { ifAny(\.accessories) }
-  public var display: (any TableDisplay)? { ifAny(\.display) }
-  public var prefetching: (any TablePrefetching)? { ifAny(\.prefetching) }
+  public var display: (any TableDisplay)? { hasDisplay ? self : nil }
+  public var prefetching: (any TablePrefetching)? { hasPrefetching ? self : nil }
   public var diagnostics: (any TableDiagnostics)? { ifAny(\.diagnostics) }
 }
 
@@ -354,12 +357,11 @@ extension JoinedSource: TableIdentity, TableGathering {
     var picks = [RowSelection](repeating: RowSelection(batch: 0, row: 0), count: partPaths.count)
     // Begin with the table of the first path. Otherwise rows of other tables could be read in vain again and again.
     var end = partPaths.count
-    var done: Set<Int> = []
-    for partPath in partPaths where done.insert(partPath.part).inserted {
-      let members = partPaths[..<end].indices.filter { partPaths[$0].part == partPath.part }
+    for (part, all) in JoinedSource.byPart(partPaths) {
+      let members = all.prefix { $0 < end }
       guard !members.isEmpty else { continue }
       let batch = try gathered(
-        members.map { partPaths[$0].path }, partPath.part, columns, includesIDs)
+        members.map { partPaths[$0].path }, part, columns, includesIDs)
       for (row, member) in members.prefix(batch.rowCount).enumerated() {
         picks[member] = RowSelection(
           batch: Int32(truncatingIfNeeded: batches.count), row: Int32(truncatingIfNeeded: row))
@@ -372,6 +374,24 @@ extension JoinedSource: TableIdentity, TableGathering {
       return .empty(columns.map { self.columns[$0].type }, ids: includesIDs)
     }
     return Batch(picking: Array(picks[..<end]), from: batches)
+  }
+
+  /// The indices of the paths of each table. The tables are in the order of their first paths.
+  /// - Complexity: O(n)
+  private static func byPart(_ paths: [PartPath]) -> [(part: Int, members: [Int])] {
+    var numbers: [Int: Int] = [:]
+    var groups: [(part: Int, members: [Int])] = []
+    for (index, path) in paths.enumerated() {
+      if let last = groups.last, last.part == path.part {
+        groups[groups.count - 1].members.append(index)
+      } else if let number = numbers[path.part] {
+        groups[number].members.append(index)
+      } else {
+        numbers[path.part] = groups.count
+        groups.append((path.part, [index]))
+      }
+    }
+    return groups
   }
 
   private func gathered(
@@ -411,6 +431,21 @@ extension JoinedSource: RowSearching {
       return FoundRows(try rows(request), from: request.first)
     }
     return FoundRows(batch, numbers: found.numbers, next: found.next)
+  }
+}
+
+extension JoinedSource: RowSharing {
+  /// The shares of the table that the section belongs to; nil if its columns are not the united ones.
+  package func shares(
+    ofSection section: Int, from first: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    let partPath = try partPath(of: .section(section))
+    let own = source(partPath).columns
+    guard parts[partPath.part].ownColumns == Array(own.indices),
+      zip(own, columns).allSatisfy({ $0.type == $1.type })
+    else { return nil }
+    return try source(partPath).sharing?.shares(
+      ofSection: partPath.path.section, from: first, size: size)
   }
 }
 

@@ -33,6 +33,8 @@ public class MappedSource: TableDataSource {
   private let digest: String
   /// The base's version that the view has mapped; nil if nothing is mapped, or if the base has no versions.
   var pin: Version?
+  /// The number of mappings at the version ``pin``.
+  private var mappings = 0
   /// Whether the view has lost its mapping, so that the next change must be a reload.
   var owesReload = false
   var shown = ShownRuns<[RunPlan.Run]>()
@@ -90,7 +92,7 @@ public class MappedSource: TableDataSource {
   var editPolicy: any EditPolicy { DefaultEditPolicy(view: self) }
 
   /// Forgets the mapping, because the base shows another version.
-  func forget() { pin = nil }
+  func forget() { (pin, mappings) = (nil, 0) }
 
   /// Completes a mapping of which only a part was needed so far, because the base may move on.
   func completeMapping() {}
@@ -270,12 +272,26 @@ extension MappedSource {
     return text
   }
 
-  /// Pins the base's version, for views that map rows step by step.
-  func pinBase() throws(TableError) { pin = try baseVersion() }
+  /// Whether the version of the base is compared for one more mapping.
+  ///
+  /// Views map each section alone, and a joined table asks all its tables for their versions. With a comparison per
+  /// section, the time would grow with the square of the number of files. So after the sixteenth mapping, only the
+  /// 32nd, the 64th and so on compare. A table whose file has changed also says so when its rows are read.
+  private func comparesVersion() -> Bool {
+    mappings += 1
+    return mappings <= 16 || mappings.nonzeroBitCount == 1
+  }
+
+  /// Pins the base's version, for views that map rows step by step. Throws ``TableError`` with `.conflict` if the base
+  /// has moved on; see ``comparesVersion()``.
+  func pinBase() throws(TableError) {
+    if comparesVersion() { pin = try baseVersion() }
+  }
 
   /// Runs `body`, which maps the base at one version. Throws ``TableError`` with `.conflict` if the base moves on
-  /// during the call.
+  /// during the call; see ``comparesVersion()``.
   func mapping<R>(_ body: () throws(TableError) -> R) throws(TableError) -> R {
+    guard comparesVersion() else { return try body() }
     let before = try baseVersion()
     let result = try body()
     let after = try base.version()

@@ -33,6 +33,7 @@ final class Recording: TableDataSource, TableSections, TableGathering, TableDisp
   private(set) var gathered: [[IndexPath]] = []
   private(set) var log: [String] = []
   private(set) var asked: [Asked] = []
+  private(set) var versionCalls = 0
   var hasPrefetching = true
 
   init(_ base: InMemorySource) { self.base = base }
@@ -53,7 +54,10 @@ final class Recording: TableDataSource, TableSections, TableGathering, TableDisp
   var prefetching: (any TablePrefetching)? { hasPrefetching ? self : nil }
   var diagnostics: (any TableDiagnostics)? { base.diagnostics }
 
-  func version() -> Version? { base.version() }
+  func version() -> Version? {
+    versionCalls += 1
+    return base.version()
+  }
 
   func numberOfSections(knowing minimum: Int) -> Count {
     asked.append(.sections)

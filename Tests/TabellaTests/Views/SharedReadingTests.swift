@@ -54,11 +54,11 @@ import Testing
 
   /// All rows from one on: shares first, and the source itself from the first share that fails.
   private func readShared(
-    _ source: any TableDataSource, from first: Int, size: Int
+    _ source: any TableDataSource, section: Int = 0, from first: Int, size: Int
   ) throws -> (rows: [[Cell]], end: SharedReading) {
     var rows: [[Cell]] = []
     let columns = Array(source.columns.indices)
-    let end = try source.readShares(ofSection: 0, from: first, size: size) {
+    let end = try source.readShares(ofSection: section, from: first, size: size) {
       share throws(TableError) in
       var rows: [[Cell]] = []
       while true {
@@ -76,7 +76,7 @@ import Testing
     }
     while true {
       let batch = try source.rows(
-        RowRequest(first: first + rows.count, count: 100, columns: columns))
+        RowRequest(section: section, first: first + rows.count, count: 100, columns: columns))
       if batch.rowCount == 0 { break }
       #expect(end != .complete)
       for row in 0..<batch.rowCount { rows.append(batch.row(row)) }
@@ -153,6 +153,32 @@ import Testing
       let (read, end) = try readShared(source, from: 0, size: size)
       #expect(read == rows, "size \(size), \(end)")
       #expect(try source.numberOfRows(inSection: 0, knowing: .max) == .exact(rows.count))
+    }
+  }
+
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"), arguments: 0..<30)
+  func `shares of joined files are the rows of each`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let texts = (0..<3).map { _ in Self.text(seed, &generator) }
+    let same = ["header": "false", "columns": "3"]
+    // Other names in the last file change the columns of all.
+    let last = seed % 2 == 0 ? same : ["header": "true"]
+    func open() throws -> JoinedSource {
+      joined(
+        try zip(texts, [same, same, last]).enumerated().map {
+          ("\($0)", try self.open($1.0, $1.1, through: seed % 5 == 0))
+        })
+    }
+    for section in texts.indices {
+      let rows = try readAll(try open(), section: section)
+      for size in [100, 700] {
+        let source = try open()
+        let (read, end) = try readShared(source, section: section, from: 0, size: size)
+        #expect(read == rows)
+        #expect(
+          try source.numberOfRows(inSection: section, knowing: .max) == .exact(rows.count))
+        if seed % 3 == 1 { #expect((end == .unshared) == (seed % 2 != 0)) }
+      }
     }
   }
 
