@@ -186,7 +186,7 @@ public final class GroupedSource: MappedSource {
   /// The groups, read on demand.
   func grouped() throws(TableError) -> Index {
     if let index { return index }
-    let made = try mapping { () throws(TableError) in try readGroups() }
+    let made = try mapping(isWhole: true) { () throws(TableError) in try readGroups() }
     index = made
     return made
   }

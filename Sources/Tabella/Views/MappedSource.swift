@@ -289,9 +289,11 @@ extension MappedSource {
   }
 
   /// Runs `body`, which maps the base at one version. Throws ``TableError`` with `.conflict` if the base moves on
-  /// during the call; see ``comparesVersion()``.
-  func mapping<R>(_ body: () throws(TableError) -> R) throws(TableError) -> R {
-    guard comparesVersion() else { return try body() }
+  /// during the call. If `isWhole` is false, `body` maps one section; see ``comparesVersion()``.
+  func mapping<R>(
+    isWhole: Bool = false, _ body: () throws(TableError) -> R
+  ) throws(TableError) -> R {
+    guard comparesVersion() || isWhole else { return try body() }
     let before = try baseVersion()
     let result = try body()
     let after = try base.version()

@@ -126,7 +126,7 @@ public final class SectionSortedSource: MappedSource {
 
   private func order(of base: any TableDataSource) throws(TableError) -> Arrangement {
     if let sorted { return sorted }
-    let made = try mapping { () throws(TableError) in try arranged(values()) }
+    let made = try mapping(isWhole: true) { () throws(TableError) in try arranged(values()) }
     sorted = made
     return made
   }

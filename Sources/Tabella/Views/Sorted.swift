@@ -20,6 +20,11 @@ public final class SortedSource: MappedSource {
   /// The maximum number of first rows that are found without sorting the other rows of their section.
   static let headLimit = 128
 
+  /// The number of groups that were sorted alone.
+  private var groupsSortedAlone = 0
+  /// The maximum number of groups that are sorted alone, before all groups are sorted together.
+  static let mostSortedAlone = 64
+
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist.
   init(_ base: any TableDataSource, by descriptors: [SortDescriptor]) throws(TableError) {
     self.descriptors = descriptors
@@ -43,6 +48,7 @@ public final class SortedSource: MappedSource {
     super.forget()
     orders = [:]
     heads = [:]
+    groupsSortedAlone = 0
   }
 
   override func mappedCount(ofBaseSection section: Int) -> Count {
@@ -111,6 +117,7 @@ public final class SortedSource: MappedSource {
       return try order(of: section)
     }
     if let head = heads[section] { return head }
+    if let rows = try orderAmongGroups(of: section) { return rows }
     let (rows, isAll) = try mapping { () throws(TableError) in try head(section) }
     if isAll { orders[section] = Order(rows: rows) } else { heads[section] = rows }
     return rows
@@ -119,10 +126,62 @@ public final class SortedSource: MappedSource {
   /// The order of a section. The first call reads and sorts the section.
   private func order(of section: Int) throws(TableError) -> [UInt32] {
     if let order = orders[section] { return order.rows }
+    if let rows = try orderAmongGroups(of: section) { return rows }
     let rows = try mapping { () throws(TableError) in try sorted(section) }
     orders[section] = Order(rows: rows)
     heads[section] = nil
     return rows
+  }
+
+  /// The order of a group, computed with those of all other groups. Nil if few groups are shown, or if the sections of
+  /// the base are no groups.
+  ///
+  /// The rows of a group are anywhere in the base. So to sort each group alone would read the base once per group.
+  private func orderAmongGroups(of section: Int) throws(TableError) -> [UInt32]? {
+    guard let base = base as? GroupedSource else { return nil }
+    groupsSortedAlone += 1
+    guard groupsSortedAlone > SortedSource.mostSortedAlone else { return nil }
+    let all = try mapping(isWhole: true) { () throws(TableError) in try sortedGroups(of: base) }
+    for (section, rows) in all.enumerated() where orders[section] == nil {
+      orders[section] = Order(rows: rows)
+    }
+    heads = [:]
+    return orders[section]?.rows
+  }
+
+  /// Sorts all rows under a grouped view, and divides them among the groups.
+  private func sortedGroups(of grouped: GroupedSource) throws(TableError) -> [[UInt32]] {
+    try checkColumns()
+    let index = try grouped.grouped()
+    var keys = SortKeys(descriptors, in: base.columns)
+    var count = 0
+    for section in 0..<index.baseStarts.count - 1 {
+      let done = count
+      count += try collect(
+        grouped.base, section: section, columns: keys.columns, into: &keys, flag
+      ) { rows throws(TableError) in onProgress?(done + rows) }
+      guard count == index.baseStarts[section + 1] else {
+        throw TableError(.conflict, "the table changed while it was read; read it again")
+      }
+    }
+    guard let sorted = keys.sortedRows(isCancelled: { flag.isSet }) else {
+      throw TableError(.cancelled, "cancelled")
+    }
+    let groupOfRow = index.groups.groupOfRow
+    var next = [UInt32](repeating: 0, count: index.count)
+    var places: [UInt32] = []
+    places.reserveCapacity(count)
+    for group in groupOfRow {
+      places.append(next[Int(group)])
+      next[Int(group)] += 1
+    }
+    var orders = index.groups.counts.map { count in
+      var rows: [UInt32] = []
+      rows.reserveCapacity(count)
+      return rows
+    }
+    for row in sorted { orders[Int(groupOfRow[Int(row)])].append(places[Int(row)]) }
+    return orders
   }
 
   /// Reads a section, and finds its first rows.

@@ -317,6 +317,39 @@ private func expectSame(
     }
   }
 
+  /// The rows of many groups are sorted together, and those of a few groups alone. Both give the same order.
+  @Test(arguments: 0..<12) func manySortedGroupsEqualFew(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let columns = [Column("key"), Column("number", .integer), Column("row", .integer)]
+    let rows = (0..<900).map { row -> [Cell] in
+      [
+        .text("\(Int.random(in: 0..<200, using: &generator))"),
+        .integer(Int64.random(in: 0..<4, using: &generator)), .integer(Int64(row)),
+      ]
+    }
+    let border = Int.random(in: 0...rows.count, using: &generator)
+    let base = InMemorySource(
+      columns,
+      sections: [rows[..<border], rows[border...]].map {
+        (header: nil, footer: nil, indexTitle: nil, rows: Array($0))
+      })
+    let groups = try base.grouped(by: Grouping(column: 0, by: .value))
+    let count = try groups.numberOfSections(knowing: .max).value
+    #expect(count > 2 * SortedSource.mostSortedAlone)
+    let order = [SortDescriptor(column: 1, isDescending: seed % 2 == 0)]
+    let view = try groups.sorted(by: order)
+    for section in (0..<count).shuffled(using: &generator) {
+      let rows = try readAll(groups, section: section)
+      let alone = try InMemorySource(columns, rows: rows).sorted(by: order)
+      if Bool.random(using: &generator) {
+        let first = try view.rows(
+          RowRequest(section: section, first: 0, count: 1, columns: [0, 1, 2]))
+        #expect(first.row(0) == (try readAll(alone))[0])
+      }
+      #expect(try readAll(view, section: section) == readAll(alone))
+    }
+  }
+
   @Test func joinedEqualsItsNaiveTwin() throws {
     for seed in 0..<60 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
