@@ -32,6 +32,12 @@ struct TableDigests {
 extension ComparedRows {
   /// Numbers all rows. Threads share the sections of which all rows are compared.
   fileprivate func number(by numbering: inout RowNumbering) throws(TableError) {
+    if let grouped = source as? GroupedSource {
+      let counts = try grouped.grouped().groups.counts
+      if sections == Array(counts.indices), rows == counts.map({ 0..<$0 }) {
+        return try numbering.append(grouped)
+      }
+    }
     for (section, rows) in zip(sections, rows) {
       let known = try source.numberOfRows(inSection: section, knowing: .max)
       let columns = numbering.columns
@@ -98,6 +104,15 @@ struct RowNumbering: RowCollector {
       if keyIndices.contains(index) { values.add(to: &keys, asText: isText[index]) }
     }
     add(rows, keys)
+  }
+
+  /// Adds the rows of all groups, one group after the other.
+  mutating func append(_ grouped: GroupedSource) throws(TableError) {
+    var part = emptied
+    let index = try grouped.collectRows(columns: columns, into: &part, CancelFlag()) { _ in }
+    let (rows, keys) = part.digests
+    add(
+      index.rows.map { rows[Int($0)] }, keyIndices.isEmpty ? [] : index.rows.map { keys[Int($0)] })
   }
 
   mutating func merge(_ next: RowNumbering) { add(next.digests.rows, next.digests.keys) }

@@ -191,6 +191,27 @@ public final class GroupedSource: MappedSource {
     return made
   }
 
+  /// Reads the rows of all groups into a collector, in the order of the base. Reading one group after another would read
+  /// the base once per group.
+  ///
+  /// Returns the groups. Throws ``TableError`` with `.conflict` if the base has other rows now.
+  func collectRows<Collector: RowCollector>(
+    columns: [Int], into collector: inout Collector, _ flag: CancelFlag, _ onProgress: (Int) -> Void
+  ) throws(TableError) -> Index {
+    let index = try grouped()
+    var count = 0
+    for section in 0..<index.baseStarts.count - 1 {
+      let done = count
+      count += try collect(base, section: section, columns: columns, into: &collector, flag) {
+        onProgress(done + $0)
+      }
+      guard count == index.baseStarts[section + 1] else {
+        throw TableError(.conflict, "the table changed while it was read; read it again")
+      }
+    }
+    return index
+  }
+
   private func readGroups() throws(TableError) -> Index {
     var keys = try makeKeys()
     var baseStarts = [0]

@@ -135,8 +135,6 @@ public final class SortedSource: MappedSource {
 
   /// The order of a group, computed with those of all other groups. Nil if few groups are shown, or if the sections of
   /// the base are no groups.
-  ///
-  /// The rows of a group are anywhere in the base. So to sort each group alone would read the base once per group.
   private func orderAmongGroups(of section: Int) throws(TableError) -> [UInt32]? {
     guard let base = base as? GroupedSource else { return nil }
     groupsSortedAlone += 1
@@ -152,17 +150,9 @@ public final class SortedSource: MappedSource {
   /// Sorts all rows under a grouped view, and divides them among the groups.
   private func sortedGroups(of grouped: GroupedSource) throws(TableError) -> [[UInt32]] {
     try checkColumns()
-    let index = try grouped.grouped()
     var keys = SortKeys(descriptors, in: base.columns)
-    var count = 0
-    for section in 0..<index.baseStarts.count - 1 {
-      let done = count
-      count += try collect(
-        grouped.base, section: section, columns: keys.columns, into: &keys, flag
-      ) { rows throws(TableError) in onProgress?(done + rows) }
-      guard count == index.baseStarts[section + 1] else {
-        throw TableError(.conflict, "the table changed while it was read; read it again")
-      }
+    let index = try grouped.collectRows(columns: keys.columns, into: &keys, flag) {
+      onProgress?($0)
     }
     guard let sorted = keys.sortedRows(isCancelled: { flag.isSet }) else {
       throw TableError(.cancelled, "cancelled")
@@ -170,7 +160,7 @@ public final class SortedSource: MappedSource {
     let groupOfRow = index.groups.groupOfRow
     var next = [UInt32](repeating: 0, count: index.count)
     var places: [UInt32] = []
-    places.reserveCapacity(count)
+    places.reserveCapacity(groupOfRow.count)
     for group in groupOfRow {
       places.append(next[Int(group)])
       next[Int(group)] += 1

@@ -329,6 +329,59 @@ private typealias IndexPath = Tabella.IndexPath
     return changes
   }
 
+  /// The rows of groups are read in the order of the table below. The changes are those of a copy with sections.
+  @Test(arguments: 0..<60) func groupsAreComparedLikeSections(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let columns = [Column("group"), Column("number", .integer), Column("id", .integer)]
+    func table(_ rows: [[Cell]]) throws -> (GroupedSource, InMemorySource) {
+      let border = Int.random(in: 0...rows.count, using: &generator)
+      let base = InMemorySource(
+        columns,
+        sections: [rows[..<border], rows[border...]].map {
+          (header: nil, footer: nil, indexTitle: nil, rows: Array($0))
+        })
+      let grouped = try base.grouped(by: Grouping(column: 0, by: .value))
+      let sections = try (0..<grouped.numberOfSections(knowing: .max).value).map { section in
+        (
+          header: try grouped.title(.header, ofSection: section), footer: String?.none,
+          indexTitle: String?.none, rows: try readAll(grouped, section: section)
+        )
+      }
+      return (grouped, InMemorySource(columns, sections: sections))
+    }
+    func drawn(_ id: Int) -> [Cell] {
+      [
+        .text("g\(Int.random(in: 0..<5, using: &generator))"),
+        .integer(Int64.random(in: 0..<3, using: &generator)), .integer(Int64(id)),
+      ]
+    }
+    let rows = (0..<Int.random(in: 0..<25, using: &generator)).map { drawn($0) }
+    let changed = rows.compactMap { row -> [Cell]? in
+      switch Int.random(in: 0..<6, using: &generator) {
+      case 0: nil
+      case 1: [row[0], .integer(9), row[2]]
+      default: row
+      }
+    }
+    let (old, oldCopy) = try table(rows)
+    let (new, newCopy) = try table(changed + (0..<2).map { drawn(100 + $0) })
+    var options = TableComparison.Options()
+    options.keys = seed % 2 == 0 ? [2] : []
+    options.movesRows = seed % 4 < 2
+    func changes(
+      _ old: any TableDataSource, _ new: any TableDataSource
+    ) throws -> [TableComparison.Change] {
+      var changes: [TableComparison.Change] = []
+      try TableComparison(
+        from: ComparedRows(old), to: ComparedRows(new),
+        columns: ComparedColumns(columns, columns), options: options
+      ).forEachChange { changes.append($0) }
+      return changes
+    }
+    #expect(try changes(old, new) == changes(oldCopy, newCopy))
+    #expect(try !changes(old, new).isEmpty)
+  }
+
   private func row(_ row: Int) -> IndexPath { IndexPath(section: 0, row: row) }
 
   @Test func changedRowsAreFoundBetweenEqualRows() throws {
