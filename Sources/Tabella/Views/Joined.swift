@@ -435,15 +435,13 @@ extension JoinedSource: RowSearching {
 }
 
 extension JoinedSource: RowSharing {
-  /// The shares of the table that the section belongs to; nil if its columns are not the united ones.
+  /// The shares of the table that the section belongs to; nil if its columns differ from the united ones in any way. A
+  /// filter reads the cells of a share by the columns of the share.
   package func shares(
     ofSection section: Int, from first: Int, size: Int
   ) throws(TableError) -> (any RowShares)? {
     let partPath = try partPath(of: .section(section))
-    let own = source(partPath).columns
-    guard parts[partPath.part].ownColumns == Array(own.indices),
-      zip(own, columns).allSatisfy({ $0.type == $1.type })
-    else { return nil }
+    guard source(partPath).columns == columns else { return nil }
     return try source(partPath).sharing?.shares(
       ofSection: partPath.path.section, from: first, size: size)
   }

@@ -182,6 +182,30 @@ import Testing
     }
   }
 
+  /// A column that only some files infer as booleans is text in the joined table, and a filter compares it as text.
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"))
+  func `a filter of joined files compares as the joined columns say`() throws {
+    let infer = ["types": "infer"]
+    let booleans = "n,m\n" + (0..<900).map { "\($0 % 20 == 5),1\n" }.joined()
+    func equal(_ source: any TableDataSource) throws -> any TableDataSource {
+      try source.filtered(by: [
+        Condition(column: 0, comparison: .equal, value: Array("TRUE".utf8))
+      ])
+    }
+    func view() throws -> any TableDataSource {
+      try equal(
+        joined([
+          ("a", try open(Array(booleans.utf8), infer)),
+          ("b", try open(Array("n,m\nx,1\n".utf8), infer)),
+        ]))
+    }
+    #expect(try view().columns[0].reads == nil)
+    #expect(try readAll(equal(try open(Array(booleans.utf8), infer))).count == 45)
+    #expect(try readAll(try view()).isEmpty)
+    let (read, _) = try readShared(try view(), from: 0, size: 700)
+    #expect(read.isEmpty)
+  }
+
   @Test(.enabled(if: Cores.count > 1, "shares need two processors"), arguments: 0..<40)
   func `shares of a filtered file are its rows`(seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
