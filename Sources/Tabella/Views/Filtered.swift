@@ -193,14 +193,11 @@ public final class FilteredSource: MappedSource {
   ) throws(TableError) -> Section {
     let state = try state(of: section)
     let begin = state.read
-    // Threads share long sections. If only some rows are needed, a few shares can be read in vain. So the threads begin
-    // only after as much as that was read.
-    var (alone, batches) = (toEnd ? 2 : 16, 0)
+    // Threads share long sections that are read to their end. Otherwise some shares would be read in vain.
+    var (alone, batches) = (2, 0)
     while !state.isComplete, !isEnough(state) {
-      if batches >= alone {
-        let isShared = try shareRest(of: state, section, until: isEnough) {
-          onProgress?($0 - begin)
-        }
+      if batches >= alone, toEnd {
+        let isShared = try shareRest(of: state, section) { onProgress?($0 - begin) }
         (alone, batches) = (isShared ? alone * 8 : .max, 0)
         continue
       }
@@ -218,10 +215,9 @@ public final class FilteredSource: MappedSource {
     return (state.passing.count + earlier.passing) * 8 >= state.read + earlier.read
   }
 
-  /// Reads the rest of a section with all processors, until `isEnough` is true. Returns false if that is not possible.
+  /// Reads the rest of a section with all processors. Returns false if that is not possible.
   private func shareRest(
-    of state: Section, _ section: Int, until isEnough: (Section) -> Bool,
-    _ onProgress: (Int) -> Void
+    of state: Section, _ section: Int, _ onProgress: (Int) -> Void
   ) throws(TableError) -> Bool {
     let end = try base.readShares(ofSection: section, from: state.read, size: ShareSize.results) {
       [conditions, search, dates, flag] share throws(TableError) in
@@ -230,7 +226,7 @@ public final class FilteredSource: MappedSource {
     } _: { (found: Section) throws(TableError) in
       state.append(found)
       onProgress(state.read)
-      return !isEnough(state)
+      return true
     }
     if end == .complete { state.isComplete = true }
     return end != .unshared
