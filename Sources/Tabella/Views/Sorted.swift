@@ -20,7 +20,7 @@ public final class SortedSource: MappedSource {
   /// The maximum number of first rows that are found without sorting the other rows of their section.
   static let headLimit = 128
 
-  /// The number of groups that were sorted alone.
+  /// The number of groups that were sorted alone since the start, or since all groups were sorted.
   private var groupsSortedAlone = 0
   /// The maximum number of groups that are sorted alone, before all groups are sorted together.
   static let mostSortedAlone = 64
@@ -144,6 +144,8 @@ public final class SortedSource: MappedSource {
       orders[section] = Order(rows: rows)
     }
     heads = [:]
+    // Groups that arrive later are few.
+    groupsSortedAlone = 0
     return orders[section]?.rows
   }
 

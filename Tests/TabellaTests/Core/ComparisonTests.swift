@@ -334,12 +334,7 @@ private typealias IndexPath = Tabella.IndexPath
     var generator = SeededGenerator(seed: UInt64(seed))
     let columns = [Column("group"), Column("number", .integer), Column("id", .integer)]
     func table(_ rows: [[Cell]]) throws -> (GroupedSource, InMemorySource) {
-      let border = Int.random(in: 0...rows.count, using: &generator)
-      let base = InMemorySource(
-        columns,
-        sections: [rows[..<border], rows[border...]].map {
-          (header: nil, footer: nil, indexTitle: nil, rows: Array($0))
-        })
+      let base = Tables.divided(columns, rows, &generator)
       let grouped = try base.grouped(by: Grouping(column: 0, by: .value))
       let sections = try (0..<grouped.numberOfSections(knowing: .max).value).map { section in
         (

@@ -48,8 +48,8 @@ final class EditedTree: Sendable {
     close(file)
   }
 
-  /// Waits until nobody has an open file open for writing. A program that another test starts has copies of all
-  /// descriptors until it is executed. Meanwhile, removals said that another program writes to the file.
+  /// Waits until no process has a file open for writing. A program that another test starts has copies of all
+  /// descriptors until it is executed. Meanwhile, a removal said that another program writes to the file.
   private func isClosedForWriting(_ file: Int32) -> Bool {
     for _ in 0..<30_000 {
       let result = tabella_system_lease(file)

@@ -2,6 +2,18 @@ import Tabella
 
 /// In-memory tables with everything that a source can have.
 enum Tables {
+  /// A table with these rows in two sections, without titles.
+  static func divided(
+    _ columns: [Column], _ rows: [[Cell]], _ generator: inout SeededGenerator
+  ) -> InMemorySource {
+    let border = Int.random(in: 0...rows.count, using: &generator)
+    return InMemorySource(
+      columns,
+      sections: [rows[..<border], rows[border...]].map {
+        (header: nil, footer: nil, indexTitle: nil, rows: Array($0))
+      })
+  }
+
   /// A table with three sections, every type, missing cells, an index, elements, locations and diagnostics.
   static func everything() -> InMemorySource {
     let columns = [

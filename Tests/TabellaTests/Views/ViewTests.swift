@@ -327,12 +327,7 @@ private func expectSame(
         .integer(Int64.random(in: 0..<4, using: &generator)), .integer(Int64(row)),
       ]
     }
-    let border = Int.random(in: 0...rows.count, using: &generator)
-    let base = InMemorySource(
-      columns,
-      sections: [rows[..<border], rows[border...]].map {
-        (header: nil, footer: nil, indexTitle: nil, rows: Array($0))
-      })
+    let base = Tables.divided(columns, rows, &generator)
     let groups = try base.grouped(by: Grouping(column: 0, by: .value))
     let count = try groups.numberOfSections(knowing: .max).value
     #expect(count > 2 * SortedSource.mostSortedAlone)
