@@ -29,10 +29,11 @@ extension TableDataSource {
   /// not return in the same way fails; the caller then reads on from the source itself, which says why.
   ///
   /// If `always` is true, one thread reads in shares, too, so that the division does not depend on the number of threads.
-  /// Throws what `merge` throws.
+  /// If `keepsStarted` is true, `merge` also receives the shares that are being read when it needs no more, so that nothing
+  /// is read in vain. Throws what `merge` throws.
   package func readShares<Result>(
     ofSection section: Int, from first: Int, size: Int, always: Bool = false,
-    _ read: (any TableDataSource) throws(TableError) -> Result,
+    keepsStarted: Bool = false, _ read: (any TableDataSource) throws(TableError) -> Result,
     _ merge: (Result) throws(TableError) -> Bool
   ) throws(TableError) -> SharedReading {
     guard always || Cores.count > 1,
@@ -53,15 +54,16 @@ extension TableDataSource {
         try shares.take(share)
       } catch {
         end = .broken
-        return false
+        return .none
       }
       do throws(TableError) {
-        if try merge(result) { return true }
+        if try merge(result) { return .all }
         end = .stopped
+        return keepsStarted ? .started : .none
       } catch {
         failure = error
+        return .none
       }
-      return false
     }
     if let failure { throw failure }
     return end

@@ -2,23 +2,38 @@ import Glibc
 
 /// Calls `produce` with the numbers from 0 to `count` - 1 on several threads, and `consume` with each result, in order.
 ///
-/// `consume` runs on the calling thread, which also produces while it waits. It returns false to end the work early.
+/// `consume` runs on the calling thread, which also produces while it waits. It returns which results it still needs.
 /// `produce` runs on several threads at the same time, at most `threads`. At most `ahead` results that are not consumed
 /// exist at any time, so `ahead` limits the memory.
 package func produceInOrder<Value>(
   _ count: Int, threads: Int, ahead: Int, _ produce: (Int) -> Value,
-  consume: (Int, Value) -> Bool
+  consume: (Int, Value) -> NeededResults
 ) {
   let work = OrderedWork<Value>(count: count, ahead: max(1, ahead))
   withoutActuallyEscaping(produce) { produce in
     let others = (1..<max(1, min(threads, count))).compactMap { _ in
       SystemThread { work.produceAll(produce) }
     }
-    var number = 0
-    while number < count, consume(number, work.take(number, produce)) { number += 1 }
+    var (number, end) = (0, count)
+    while number < end {
+      switch consume(number, work.take(number, produce)) {
+      case .all: break
+      case .started: end = work.stop()
+      case .none: end = number
+      }
+      number += 1
+    }
     work.stop()
     for thread in others { thread.join() }
   }
+}
+
+/// The results that the consumer of ordered work still needs.
+package enum NeededResults {
+  case all
+  /// Only those whose production has begun.
+  case started
+  case none
 }
 
 /// The state of the work, which its lock protects.
@@ -83,10 +98,13 @@ private final class OrderedWork<Value> {
     }
   }
 
-  func stop() {
+  /// Lets no thread produce another number. Returns the end of the numbers whose production has begun.
+  @discardableResult
+  func stop() -> Int {
     pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
     isStopped = true
     pthread_cond_broadcast(hasChanged)
-    pthread_mutex_unlock(lock)
+    return next
   }
 }

@@ -55,20 +55,21 @@ extension DelimitedText {
       }
     } consume: { (_, result: Result<(RecordReader, CellTypes)?, TableError>) in
       do throws(TableError) {
-        guard let (reader, found) = try result.get() else { return true }
+        guard let (reader, found) = try result.get() else { return .all }
         // A share ends early if its columns have turned out to be text.
         let isEnough = found.undecided.isEmpty && !reader.index.endsOpen
         guard shares.continues(with: reader), isEnough || shares.isWhole(reader) else {
           types = nil
-          return false
+          return .none
         }
         types?.merge(found)
-        if isEnough { return false }
+        if isEnough { return .none }
         try shares.take(reader)
+        return .all
       } catch {
         failure = error
+        return .none
       }
-      return types != nil && failure == nil
     }
     if let failure { throw failure }
     return types

@@ -232,6 +232,8 @@ TABELLA_HELPER int32_t tabella_save_begin_(tabella_saving_ *save) {
     return errno == ENOENT || errno == ELOOP
                ? tabella_has_changed_(save)
                : tabella_fail_system(save->error, errno, "cannot be opened again");
+  /* Another program replaced it after it was opened. */
+  if (save->status.st_nlink == 0) return tabella_has_changed_(save);
   if (save->status.st_nlink != 1)
     return tabella_fail(save->error, TABELLA_READ_ONLY,
                         "has several names (hard links), and a save would replace only one of them");

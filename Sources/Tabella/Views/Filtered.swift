@@ -193,11 +193,14 @@ public final class FilteredSource: MappedSource {
   ) throws(TableError) -> Section {
     let state = try state(of: section)
     let begin = state.read
-    // Threads share long sections that are read to their end. Otherwise some shares would be read in vain.
-    var (alone, batches) = (2, 0)
+    // Threads share long sections that are read to their end. If only some rows are needed, threads can read further than
+    // necessary, so they begin only where rows that pass are rare.
+    var (alone, batches) = (toEnd ? 2 : FilteredSource.aloneForSome, 0)
     while !state.isComplete, !isEnough(state) {
-      if batches >= alone, toEnd {
-        let isShared = try shareRest(of: state, section) { onProgress?($0 - begin) }
+      if batches >= alone, toEnd || fewPass(state) {
+        let isShared = try shareRest(of: state, section, until: isEnough) {
+          onProgress?($0 - begin)
+        }
         (alone, batches) = (isShared ? alone * 8 : .max, 0)
         continue
       }
@@ -215,18 +218,28 @@ public final class FilteredSource: MappedSource {
     return (state.passing.count + earlier.passing) * 8 >= state.read + earlier.read
   }
 
-  /// Reads the rest of a section with all processors. Returns false if that is not possible.
+  /// The number of batches that one thread reads before threads look for some rows.
+  private static let aloneForSome = 16
+
+  /// Whether so few rows pass that their cells can be read again. Threads find rows, and do not keep their cells.
+  private func fewPass(_ state: Section) -> Bool { state.passing.count * 1000 <= state.read }
+
+  /// Reads the rest of a section with all processors until `isEnough` is true, and then the shares that have begun.
+  /// Returns false if that is not possible.
   private func shareRest(
-    of state: Section, _ section: Int, _ onProgress: (Int) -> Void
+    of state: Section, _ section: Int, until isEnough: (Section) -> Bool,
+    _ onProgress: (Int) -> Void
   ) throws(TableError) -> Bool {
-    let end = try base.readShares(ofSection: section, from: state.read, size: ShareSize.results) {
+    let end = try base.readShares(
+      ofSection: section, from: state.read, size: ShareSize.results, keepsStarted: true
+    ) {
       [conditions, search, dates, flag] share throws(TableError) in
       let view = try share.filtered(by: conditions, search: search, dates: dates)
       return try view.section(0, flag)
     } _: { (found: Section) throws(TableError) in
       state.append(found)
       onProgress(state.read)
-      return true
+      return !isEnough(state)
     }
     if end == .complete { state.isComplete = true }
     return end != .unshared

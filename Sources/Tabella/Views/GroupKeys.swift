@@ -1,19 +1,12 @@
 /// The groups of rows, in the order of display.
 ///
 /// Titles and cells are made when they are needed. A class, so that the use of one group copies no array.
-final class Groups {
+package final class Groups {
   /// The values of one key of a grouping.
   final class Key {
     private let numbers: KeyNumbers
     /// For each group, the number of its value.
     let valueOfGroup: [UInt32]
-    /// The group whose title would continue a listing of all titles.
-    private var nextGroup = 0
-    /// The result of the reads in ``fetchTitles(from:)``, which no one needs.
-    private var fetched: UInt8 = 0
-
-    private static let fetchedTitles = 64
-
     init(_ numbers: KeyNumbers, _ valueOfGroup: [UInt32]) {
       self.numbers = numbers
       self.valueOfGroup = valueOfGroup
@@ -24,18 +17,11 @@ final class Groups {
     var missing: UInt32? { numbers.missing }
 
     /// The title of a group's value; nil for missing cells.
-    func title(ofGroup group: Int) -> String? {
-      if group == nextGroup {
-        if group % Key.fetchedTitles == 0 { fetchTitles(from: group) }
-        nextGroup = group + 1
-      }
-      return numbers.title(of: valueOfGroup[group])
-    }
+    func title(ofGroup group: Int) -> String? { numbers.title(of: valueOfGroup[group]) }
 
-    /// Reads a byte of the values of some groups. They lie scattered, and the processor waits for all of them at once.
-    private func fetchTitles(from group: Int) {
-      let values = valueOfGroup[group..<min(group + Key.fetchedTitles, valueOfGroup.count)]
-      for value in values { fetched &+= numbers.firstByte(of: value) }
+    /// The titles of the values of consecutive groups.
+    func titles(ofGroups groups: Range<Int>) -> [String?] {
+      numbers.titles(of: valueOfGroup[groups])
     }
 
     /// The cell that makes a row a member of a group; nil if rows of the group have several values.
@@ -44,17 +30,32 @@ final class Groups {
 
   let keys: [Key]
   /// The number of rows of each group.
-  let counts: [Int]
-  /// The number of the group of each row.
-  let groupOfRow: [UInt32]
+  package let counts: [Int]
+  /// The number of the group of each row. Computed on demand, because a list of all groups does not need it.
+  private(set) lazy var groupOfRow = numberedRows()
+  /// The group of each row, numbered as in ``GroupKeys``; empty once ``groupOfRow`` is computed.
+  private var rowsInKeys: [UInt32]
   /// The number of each group in ``GroupKeys``, which counts groups in the order of their first rows.
   let numbersInKeys: [UInt32]
 
-  init(keys: [Key], counts: [Int], groupOfRow: [UInt32], numbersInKeys: [UInt32]) {
+  fileprivate init(
+    keys: [Key], counts: [Int], rowsInKeys: [UInt32], numbersInKeys: [UInt32]
+  ) {
     self.keys = keys
     self.counts = counts
-    self.groupOfRow = groupOfRow
+    self.rowsInKeys = rowsInKeys
     self.numbersInKeys = numbersInKeys
+  }
+
+  private func numberedRows() -> [UInt32] {
+    var numbers = [UInt32](repeating: 0, count: numbersInKeys.count)
+    for (number, group) in numbersInKeys.enumerated() {
+      numbers[Int(group)] = UInt32(truncatingIfNeeded: number)
+    }
+    var rows: [UInt32] = []
+    swap(&rows, &rowsInKeys)
+    for row in rows.indices { rows[row] = numbers[Int(rows[row])] }
+    return rows
   }
 
   /// The title of a group: `north · 2026-02`. It is nil if all keys are missing; this group is the last.
@@ -63,6 +64,11 @@ final class Groups {
     let titles = keys.map { $0.title(ofGroup: group) }
     guard titles.contains(where: { $0 != nil }) else { return nil }
     return titles.map { $0 ?? Cell.missing.description }.joined(separator: " · ")
+  }
+
+  /// The titles of consecutive groups.
+  package func titles(ofGroups groups: Range<Int>) -> [String?] {
+    keys.count == 1 ? keys[0].titles(ofGroups: groups) : groups.map { title(ofGroup: $0) }
   }
 
   /// The first letters of titles, each with its first group. Empty if such an index is of little use.
@@ -199,27 +205,21 @@ struct GroupKeys: RowCollector {
     let order = sortedGroups()
     return Groups(
       keys: keys.indices.map { key in Groups.Key(keys[key], values(ofGroups: order, key)) },
-      counts: order.map { counts[Int($0)] }, groupOfRow: takeRows(inOrder: order),
-      numbersInKeys: order)
+      counts: order.map { counts[Int($0)] }, rowsInKeys: takeRows(), numbersInKeys: order)
   }
 
   /// Returns the groups of all added rows, which are the same groups as those of `groups`.
   mutating func finish(as groups: Groups) -> Groups {
     let order = groups.numbersInKeys
     return Groups(
-      keys: groups.keys, counts: order.map { counts[Int($0)] },
-      groupOfRow: takeRows(inOrder: order), numbersInKeys: order)
+      keys: groups.keys, counts: order.map { counts[Int($0)] }, rowsInKeys: takeRows(),
+      numbersInKeys: order)
   }
 
-  /// Removes the rows. Returns the group of each, with groups numbered by an order.
-  private mutating func takeRows(inOrder order: [UInt32]) -> [UInt32] {
-    var numbers = [UInt32](repeating: 0, count: order.count)
-    for (number, group) in order.enumerated() {
-      numbers[Int(group)] = UInt32(truncatingIfNeeded: number)
-    }
+  /// Removes the rows. Returns the group of each.
+  private mutating func takeRows() -> [UInt32] {
     var rows: [UInt32] = []
     swap(&rows, &groupOfRow)
-    for row in rows.indices { rows[row] = numbers[Int(rows[row])] }
     return rows
   }
 

@@ -240,6 +240,12 @@ extension GroupedSource: TableSections {
     guard 0..<index.count ~= section else { throw .noSection(section) }
     return place == .header ? index.groups.title(ofGroup: section) : nil
   }
+
+  /// All groups. Several threads may read their titles and counts at the same time.
+  package func allGroups() throws(TableError) -> Groups {
+    flag.begin()
+    return try grouped().groups
+  }
 }
 
 extension TableDataSource {

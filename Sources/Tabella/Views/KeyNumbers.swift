@@ -117,7 +117,7 @@ struct KeyNumbers {
       return keys
     } consume: { _, part in
       keys.merge(part)
-      return true
+      return .all
     }
     func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
       // An empty text that should be a number is sorted with missing cells.
@@ -165,9 +165,16 @@ struct KeyNumbers {
     }
   }
 
-  /// The first byte of a value's key; 0 if it has none.
-  @inline(__always)
-  func firstByte(of number: UInt32) -> UInt8 { table.withKey(number) { $0.first ?? 0 } }
+  /// The titles of some values; nil for missing cells.
+  func titles(of numbers: ArraySlice<UInt32>) -> [String?] {
+    guard grouping.by == .value, column.type == .text else { return numbers.map(title) }
+    var titles: [String?] = []
+    titles.reserveCapacity(numbers.count)
+    table.forEachKey(numbers) { number, key in
+      titles.append(number == missing ? nil : String(decoding: key, as: UTF8.self))
+    }
+    return titles
+  }
 
   func title(of number: UInt32) -> String? {
     guard number != missing else { return nil }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Assigns numbers to byte strings, in the order of their first appearance.
 ///
 /// A key takes its bytes, 4 bytes for their end, and a slot of 8 bytes. From half to three quarters of the slots are in
@@ -11,8 +13,8 @@ struct KeyTable {
   /// The number of slots in use. A number without a key has no slot.
   private var used = 0
 
-  /// The result of the reads in ``fetch(_:_:)``, which no one needs.
-  private var fetched: UInt8 = 0
+  /// The result of reads in advance, which no one needs.
+  private static let fetched = Atomic<UInt8>(0)
 
   private static let free = UInt64.max
 
@@ -45,7 +47,7 @@ struct KeyTable {
   ///
   /// The processor waits for all these reads at once. Otherwise it would wait for the slot and for the key of one cell
   /// after the other.
-  mutating func fetch(_ cells: ColumnBatch, _ rows: Range<Int>) {
+  func fetch(_ cells: ColumnBatch, _ rows: Range<Int>) {
     fetch(rows) { row in
       cells.missingCount > 0 && cells.isMissing(row)
         ? nil : cells.withBytes(at: row) { KeyTable.hash($0) }
@@ -53,12 +55,12 @@ struct KeyTable {
   }
 
   /// Reads what ``number(of:)`` needs to find some keys of another table.
-  mutating func fetch(_ other: KeyTable, _ numbers: Range<Int>) {
+  func fetch(_ other: KeyTable, _ numbers: Range<Int>) {
     fetch(numbers) { other.withKey(UInt32(truncatingIfNeeded: $0)) { KeyTable.hash($0) } }
   }
 
   @inline(__always)
-  private mutating func fetch(_ items: Range<Int>, _ hash: (Int) -> UInt32?) {
+  private func fetch(_ items: Range<Int>, _ hash: (Int) -> UInt32?) {
     let mask = slots.count - 1
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: items.count) { entries in
       entries.initialize(repeating: KeyTable.free)
@@ -68,9 +70,11 @@ struct KeyTable {
           entries[item - items.lowerBound] = slots[Int(hash) & mask] ^ UInt64(hash) << 32
         }
       }
+      var read: UInt8 = 0
       for entry in entries where entry < UInt64(UInt32.max) {
-        fetched &+= withKey(UInt32(truncatingIfNeeded: entry)) { $0.first ?? 0 }
+        read &+= withKey(UInt32(truncatingIfNeeded: entry)) { $0.first ?? 0 }
       }
+      KeyTable.fetched.store(read, ordering: .relaxed)
     }
   }
 
@@ -112,6 +116,26 @@ struct KeyTable {
       let start = number == 0 ? 0 : ends[Int(number) - 1]
       return body(UnsafeRawBufferPointer(rebasing: bytes[start..<ends[Int(number)]]))
     }
+  }
+
+  /// Calls `body` with some numbers and their keys. Keys of scattered numbers lie far apart.
+  func forEachKey(
+    _ numbers: ArraySlice<UInt32>, _ body: (UInt32, UnsafeRawBufferPointer) -> Void
+  ) {
+    var first = numbers.startIndex
+    while first < numbers.endIndex {
+      let some = numbers[first..<min(first + 64, numbers.endIndex)]
+      if isLarge { fetch(some) }
+      for number in some { withKey(number) { body(number, $0) } }
+      first = some.endIndex
+    }
+  }
+
+  /// Reads a byte of some keys. The processor waits for all of them at once.
+  private func fetch(_ numbers: ArraySlice<UInt32>) {
+    var read: UInt8 = 0
+    for number in numbers { read &+= withKey(number) { $0.first ?? 0 } }
+    KeyTable.fetched.store(read, ordering: .relaxed)
   }
 
   @inline(__always)

@@ -1,5 +1,6 @@
 import Tabella
 import TabellaTerminal
+import TabellaThreads
 
 extension Command {
   static let count = Command(
@@ -28,55 +29,121 @@ extension Command {
   ) { invocation, output throws(Failure) in
     let table = try ShapedTable(invocation, command: "count")
     let invocation = try invocation.resolved(in: table)
-    let counts = try Failure.about(table.subject) { () throws(TableError) in
-      try countSections(table, invocation.range)
-    }
     let isPerSection = invocation.sectionBy != nil || invocation.sectionsBy != nil
-    let total = counts.reduce(0) { $0 + $1.rows }
-    if invocation.isJSON {
-      var document: [String: JSONValue] = ["rows": .number("\(total)")]
-      if isPerSection {
-        let sections = counts.map { count in
-          JSONValue.object([
-            "title": count.title.map { JSONValue.string($0) } ?? .null,
-            "rows": .number("\(count.rows)"),
-          ])
-        }
-        document["sections"] = .array(sections)
+    if !isPerSection || invocation.isJSON {
+      var sections: [JSONValue] = []
+      var total = 0
+      try forEachSection(of: table, invocation.range, hasTitles: isPerSection) { section in
+        total += section.rows
+        if isPerSection { sections.append(section.json) }
       }
-      try output.write(json: .object(document))
-    } else if isPerSection {
-      let (tab, lineEnd): (SafeText, SafeText) = ("\t", "\n")
-      let rules = WidthRules.current
-      for count in counts {
-        // Titles are data. A line end or tab in a title would break the output format.
-        try output.write(count.title.map { SafeText($0, by: rules) } ?? output.screen.missing)
-        try output.write(tab)
-        try output.write(count.rows)
-        try output.write(lineEnd)
+      if invocation.isJSON {
+        var document: [String: JSONValue] = ["rows": .number("\(total)")]
+        if isPerSection { document["sections"] = .array(sections) }
+        try output.write(json: .object(document))
+      } else {
+        try output.write("\(total)\n")
       }
+    } else if !output.isTerminal, let grouped = table.source as? GroupedSource,
+      ChosenRows(table, range: invocation.range).isEverything
+    {
+      let groups = try Failure.about(table.subject) { () throws(TableError) in
+        try grouped.allGroups()
+      }
+      try output.write(groups)
     } else {
-      try output.write("\(total)\n")
+      try forEachSection(of: table, invocation.range) { section throws(Failure) in
+        try output.write(section)
+      }
     }
     try output.finish()
     Messages.writeDiagnostics(of: table.source, location: table.subject)
     return .done
   }
 
-  /// The sections that a range of rows reaches, each with the number of its rows in the range.
-  private static func countSections(
-    _ table: ShapedTable, _ range: Range<Int>
-  ) throws(TableError) -> [(title: String?, rows: Int)] {
-    var counts: [(title: String?, rows: Int)] = []
-    var total = 0
-    let sections = table.source.sections
+  /// Calls `body` with the sections that a range of rows reaches, in order.
+  private static func forEachSection(
+    of table: ShapedTable, _ range: Range<Int>, hasTitles: Bool = true,
+    _ body: (CountedSection) throws(Failure) -> Void
+  ) throws(Failure) {
     var runs = ChosenRows(table, range: range).makeIterator()
-    while let run = try runs.run() {
-      let (sum, overflow) = total.addingReportingOverflow(run.rows.count)
-      guard !overflow else { throw TableError(.misbehaved, "there are more than 2^63 rows") }
-      total = sum
-      counts.append((try sections?.title(.header, ofSection: run.section), run.rows.count))
+    let sections = hasTitles ? table.source.sections : nil
+    var total = 0
+    while true {
+      let section = try Failure.about(table.subject) { () throws(TableError) -> CountedSection? in
+        guard let run = try runs.run() else { return nil }
+        let (sum, overflow) = total.addingReportingOverflow(run.rows.count)
+        guard !overflow else { throw TableError(.misbehaved, "there are more than 2^63 rows") }
+        total = sum
+        let title = try sections?.title(.header, ofSection: run.section)
+        return CountedSection(title: title, rows: run.rows.count)
+      }
+      guard let section else { return }
+      try body(section)
     }
-    return counts
+  }
+}
+
+/// A section, and the number of its rows that are chosen.
+private struct CountedSection {
+  let title: String?
+  let rows: Int
+
+  var json: JSONValue {
+    .object(["title": title.map { .string($0) } ?? .null, "rows": .number("\(rows)")])
+  }
+}
+
+extension Output {
+  /// The number of groups whose lines a thread writes at once.
+  private static let sharedGroups = 1 << 14
+
+  /// Writes a line for each group. Threads share the groups.
+  fileprivate func write(_ groups: Groups) throws(Failure) {
+    let (count, size) = (groups.counts.count, Output.sharedGroups)
+    var failure: Failure?
+    produceInOrder((count + size - 1) / size, threads: Cores.count, ahead: Cores.count + 1) {
+      part in
+      let kept = Output(keepingAllFor: self, size: 0)
+      let some = part * size..<min((part + 1) * size, count)
+      return Result { () throws(Failure) in
+        for (title, rows) in zip(groups.titles(ofGroups: some), groups.counts[some]) {
+          try kept.write(CountedSection(title: title, rows: rows))
+        }
+        return kept
+      }
+    } consume: { _, part in
+      do throws(Failure) {
+        try write(part.get())
+        return .all
+      } catch {
+        failure = error
+        return .none
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Writes the line of a section: its title, a tab, and its number of rows.
+  fileprivate func write(_ section: CountedSection) throws(Failure) {
+    // Titles are data. A line end or tab in a title would break the output format.
+    let title = section.title.map { SafeText($0, by: .current) } ?? screen.missing
+    let room = title.string.utf8.count + Int64.longestText + 2
+    guard !isTerminal, room <= Output.room else {
+      try write(title + "\t")
+      try write(section.rows)
+      return try write("\n")
+    }
+    try write(room: room) { place in
+      var string = title.string
+      let count = string.withUTF8 {
+        if let text = $0.baseAddress { place.copyMemory(from: text, byteCount: $0.count) }
+        return $0.count
+      }
+      place.storeBytes(of: UInt8(ascii: "\t"), toByteOffset: count, as: UInt8.self)
+      let end = count + 1 + Int64(section.rows).write(to: place + count + 1)
+      place.storeBytes(of: UInt8(ascii: "\n"), toByteOffset: end, as: UInt8.self)
+      return end + 1
+    }
   }
 }

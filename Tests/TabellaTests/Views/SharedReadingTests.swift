@@ -352,6 +352,32 @@ import Testing
     }
   }
 
+  /// A filter that passes few rows read the file with one thread until it had found enough of them.
+  @Test func `threads find rare rows`() throws {
+    let count = 700_000
+    let rare = [5, 150_000, 150_001, 320_000, 511_111, count - 1]
+    var text = "id,note\n"
+    for row in 0..<count { text += "\(row),\(rare.contains(row) ? "rare" : "usual")\n" }
+    let conditions = [(Condition.Comparison.equal, "rare"), (.matches, "^r[a-z]r")]
+    for (comparison, value) in conditions {
+      let source = try open(Array(text.utf8), through: true)
+      let view = try source.filtered(by: [
+        Condition(column: 1, comparison: comparison, value: Array(value.utf8))
+      ])
+      var progress: [Int] = []
+      view.onProgress = { progress.append($0) }
+      for (number, row) in rare.enumerated() {
+        progress = []
+        let batch = try view.rows(RowRequest(first: number, count: 1, columns: [0]))
+        #expect(batch.rowCount == 1 && batch.row(0) == [.text("\(row)")])
+        let read = try #require(view.known[0]?.read)
+        #expect(read > row && zip(progress, progress.dropFirst()).allSatisfy { $0 < $1 })
+      }
+      #expect(try view.numberOfRows(inSection: 0, knowing: .max) == .exact(rare.count))
+      #expect(view.known[0]?.read == count)
+    }
+  }
+
   @Test(arguments: [1, 2, 4], [1, 2, 5])
   func `ordered work consumes each result once, in order`(threads: Int, ahead: Int) {
     for stop in [0, 1, 7, 40] {
@@ -367,11 +393,29 @@ import Testing
         #expect(value == number * 2)
         most.withLock { $0.open -= 1 }
         consumed.append(number)
-        return consumed.count < stop
+        return consumed.count < stop ? .all : .none
       }
       #expect(consumed == Array(0..<max(1, stop)))
       // A result that is being consumed no longer counts.
       #expect(most.withLock { $0.most } <= ahead + 1)
+    }
+  }
+
+  /// A consumer that has enough can still take what the threads have begun.
+  @Test(arguments: [1, 2, 4], [1, 2, 5])
+  func `started work is consumed to its end`(threads: Int, ahead: Int) {
+    for stop in [1, 7, 40] {
+      let started = Mutex(0)
+      var consumed: [Int] = []
+      produceInOrder(40, threads: threads, ahead: ahead) { number in
+        started.withLock { $0 += 1 }
+        return number
+      } consume: { number, _ in
+        consumed.append(number)
+        return consumed.count < stop ? .all : .started
+      }
+      #expect(consumed == Array(0..<started.withLock { $0 }))
+      #expect(stop...(stop + ahead) ~= consumed.count)
     }
   }
 }
