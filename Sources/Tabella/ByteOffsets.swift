@@ -13,6 +13,13 @@ struct ByteOffsets {
     high.isEmpty ? Int(low[index]) : Int(high[index]) << 32 | Int(low[index])
   }
 
+  /// The range of a text, if the offsets are the ends of consecutive texts.
+  @inline(__always)
+  func range(_ number: UInt32) -> Range<Int> {
+    let start = number == 0 ? 0 : self[Int(number) - 1]
+    return start..<self[Int(number)]
+  }
+
   mutating func makeRoom(for more: Int) { low.makeRoom(for: more) }
 
   /// Appends an offset below 2^40.

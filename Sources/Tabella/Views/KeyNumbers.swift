@@ -7,7 +7,7 @@ struct KeyNumbers {
   private var table = KeyTable()
   private var classes: ClassKeys
   /// The number of missing cells, if there are any.
-  private(set) var missing: UInt32?
+  var missing: UInt32? { table.missing }
 
   init(_ grouping: Grouping, _ column: Column, in zone: Zone) throws(TableError) {
     guard grouping.by.fits(column.type) else {
@@ -29,74 +29,54 @@ struct KeyNumbers {
   /// The same key without values.
   var emptied: KeyNumbers {
     var copy = self
-    (copy.table, copy.missing) = (KeyTable(), nil)
+    copy.table = KeyTable()
     return copy
   }
 
   /// Adds the values of another key with the same grouping. Returns the number of each of them here.
-  mutating func merge(_ next: KeyNumbers) -> [UInt32] {
-    var numbers: [UInt32] = []
-    numbers.makeRoom(for: next.count)
-    for start in stride(from: 0, to: next.count, by: 64) {
-      let some = start..<min(start + 64, next.count)
-      if table.isLarge { table.fetch(next.table, some) }
-      for number in UInt32(
-        truncatingIfNeeded: some.lowerBound)..<UInt32(truncatingIfNeeded: some.upperBound)
-      {
-        numbers.append(
-          number == next.missing
-            ? missingNumber() : next.table.withKey(number) { table.number(of: $0) })
-      }
-    }
-    return numbers
-  }
+  mutating func merge(_ next: KeyNumbers) -> [UInt32] { table.merge(next.table) }
 
   /// Removes values. Returns the new number of each value, which is `.max` for a removed one.
   mutating func keep(_ isKept: (UInt32) -> Bool) -> [UInt32] {
-    let (old, oldMissing) = (table, missing)
-    (table, missing) = (KeyTable(), nil)
+    let old = table
+    table = KeyTable()
     return (0..<UInt32(truncatingIfNeeded: old.count)).map { number in
       guard isKept(number) else { return .max }
-      return number == oldMissing
-        ? missingNumber() : old.withKey(number) { table.number(of: $0) }
+      return number == old.missing
+        ? table.numberOfMissing() : old.withKey(number) { table.number(of: $0) }
     }
   }
 
   /// Appends the number of each cell's value.
   mutating func number(_ cells: ColumnBatch, _ numbers: inout [UInt32]) {
     numbers.makeRoom(for: cells.count)
-    let isText = grouping.by == .value && cells.type.isBytes
-    for start in stride(from: 0, to: cells.count, by: 64) {
-      let rows = start..<min(start + 64, cells.count)
-      if isText, table.isLarge { table.fetch(cells, rows) }
-      number(cells, rows, &numbers)
-    }
-  }
-
-  @inline(__always)
-  private mutating func number(
-    _ cells: ColumnBatch, _ rows: Range<Int>, _ numbers: inout [UInt32]
-  ) {
-    let isValue = grouping.by == .value
-    for row in rows {
+    if grouping.by == .value, cells.type.isBytes { return numberTexts(cells, &numbers) }
+    for row in 0..<cells.count {
       if cells.missingCount > 0, cells.isMissing(row) {
-        numbers.append(missingNumber())
-      } else if isValue {
-        numbers.append(
-          cells.type.isBytes
-            ? cells.withBytes(at: row) { table.number(of: $0) }
-            : withUnsafeBytes(of: cells.keyWord(row)) { table.number(of: $0) })
+        numbers.append(table.numberOfMissing())
+      } else if grouping.by == .value {
+        numbers.append(withUnsafeBytes(of: cells.keyWord(row)) { table.number(of: $0) })
       } else {
         numbers.append(classes.withKey(cells, row) { table.number(of: $0) })
       }
     }
   }
 
-  private mutating func missingNumber() -> UInt32 {
-    if let missing { return missing }
-    let number = table.addAnonymous()
-    missing = number
-    return number
+  private mutating func numberTexts(_ cells: ColumnBatch, _ numbers: inout [UInt32]) {
+    withExtendedLifetime(cells) {
+      withUnsafeTemporaryAllocation(
+        of: UnsafeRawBufferPointer?.self, capacity: KeyTable.together
+      ) { keys in
+        for start in stride(from: 0, to: cells.count, by: KeyTable.together) {
+          let rows = start..<min(start + KeyTable.together, cells.count)
+          for row in rows {
+            let isMissing = cells.missingCount > 0 && cells.isMissing(row)
+            keys[row - start] = isMissing ? nil : cells.withBytes(at: row) { $0 }
+          }
+          table.append(numbersOf: UnsafeBufferPointer(rebasing: keys[..<rows.count]), to: &numbers)
+        }
+      }
+    }
   }
 
   /// The values in order, with missing cells last.

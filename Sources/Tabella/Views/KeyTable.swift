@@ -10,8 +10,10 @@ struct KeyTable {
   private var ends = ByteOffsets()
   /// A hash table with open addressing. A slot holds a hash in its high half, and the number of a key in its low half.
   private var slots = [UInt64](repeating: KeyTable.free, count: 1 << 10)
-  /// The number of slots in use. A number without a key has no slot.
+  /// The number of slots in use. The missing key has no slot.
   private var used = 0
+  /// The number of the missing key, once it was added.
+  private(set) var missing: UInt32?
 
   /// The result of reads in advance, which no one needs.
   private static let fetched = Atomic<UInt8>(0)
@@ -40,38 +42,129 @@ struct KeyTable {
     }
   }
 
-  /// Whether most slots lie outside the fast caches of a processor.
-  var isLarge: Bool { slots.count > 1 << 15 }
+  /// Returns the number of the missing key, and adds it if it is new.
+  mutating func numberOfMissing() -> UInt32 {
+    if let missing { return missing }
+    ends.append(byteCount)
+    missing = UInt32(truncatingIfNeeded: ends.count - 1)
+    return UInt32(truncatingIfNeeded: ends.count - 1)
+  }
 
-  /// Reads what ``number(of:)`` needs to find the texts of some cells.
+  // Many keys
+
+  /// The number of keys that are found together.
+  static let together = 64
+  /// The maximum number of their bytes.
+  private static let bytesTogether = 1 << 14
+
+  /// Appends the numbers of up to ``together`` keys, and adds the new ones. The missing key is nil.
   ///
-  /// The processor waits for all these reads at once. Otherwise it would wait for the slot and for the key of one cell
-  /// after the other.
-  func fetch(_ cells: ColumnBatch, _ rows: Range<Int>) {
-    fetch(rows) { row in
-      cells.missingCount > 0 && cells.isMissing(row)
-        ? nil : cells.withBytes(at: row) { KeyTable.hash($0) }
+  /// The processor waits for the slots of all keys at once. Otherwise it would wait for one after the other.
+  mutating func append(
+    numbersOf keys: UnsafeBufferPointer<UnsafeRawBufferPointer?>, to numbers: inout [UInt32]
+  ) {
+    let size = keys.reduce(0) { $0 + ($1?.count ?? 0) }
+    guard size <= KeyTable.bytesTogether, missing != nil || keys.allSatisfy({ $0 != nil }) else {
+      for key in keys { numbers.append(key.map { number(of: $0) } ?? numberOfMissing()) }
+      return
+    }
+    while (used + keys.count) * 4 > slots.count * 3 { grow() }
+    if bytes.count - byteCount < size { makeRoom(for: size) }
+    ends.makeRoom(for: keys.count)
+    withUnsafeTemporaryAllocation(of: UInt32.self, capacity: keys.count) { hashes in
+      for (index, key) in keys.enumerated() { hashes[index] = key.map(KeyTable.hash) ?? 0 }
+      if isLarge { fetch(keys, hashes) }
+      find(keys, hashes, &numbers)
     }
   }
 
-  /// Reads what ``number(of:)`` needs to find some keys of another table.
-  func fetch(_ other: KeyTable, _ numbers: Range<Int>) {
-    fetch(numbers) { other.withKey(UInt32(truncatingIfNeeded: $0)) { KeyTable.hash($0) } }
-  }
-
-  @inline(__always)
-  private func fetch(_ items: Range<Int>, _ hash: (Int) -> UInt32?) {
-    let mask = slots.count - 1
-    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: items.count) { entries in
-      entries.initialize(repeating: KeyTable.free)
-      for item in items {
-        // If the hashes are equal, the number remains.
-        if let hash = hash(item) {
-          entries[item - items.lowerBound] = slots[Int(hash) & mask] ^ UInt64(hash) << 32
+  /// Finds or adds keys. There is room for all of them.
+  private mutating func find(
+    _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer?>,
+    _ hashes: UnsafeMutableBufferPointer<UInt32>, _ numbers: inout [UInt32]
+  ) {
+    // The arrays are moved out of the table, so that their addresses are taken only once.
+    var (slots, bytes, ends): ([UInt64], [UInt8], ByteOffsets) = ([], [], ByteOffsets())
+    swap(&slots, &self.slots)
+    swap(&bytes, &self.bytes)
+    swap(&ends, &self.ends)
+    slots.withUnsafeMutableBufferPointer { slots in
+      bytes.withUnsafeMutableBytes { bytes in
+        let mask = slots.count - 1
+        for (index, key) in keys.enumerated() {
+          guard let key else {
+            numbers.append(missing ?? 0)
+            continue
+          }
+          let hash = hashes[index]
+          var slot = Int(hash) & mask
+          while true {
+            let found = slots[slot]
+            var number = UInt32(truncatingIfNeeded: found)
+            if found == KeyTable.free {
+              number = UInt32(truncatingIfNeeded: ends.count)
+              precondition(number != .max, "a table has fewer than 2^32 keys")
+              slots[slot] = UInt64(hash) << 32 | UInt64(number)
+              UnsafeMutableRawBufferPointer(rebasing: bytes[byteCount...]).copyMemory(from: key)
+              byteCount += key.count
+              ends.append(byteCount)
+              used += 1
+            } else if UInt32(truncatingIfNeeded: found >> 32) != hash
+              || !areEqual(key, UnsafeRawBufferPointer(rebasing: bytes[ends.range(number)]))
+            {
+              slot = (slot + 1) & mask
+              continue
+            }
+            numbers.append(number)
+            break
+          }
         }
       }
+    }
+    swap(&slots, &self.slots)
+    swap(&bytes, &self.bytes)
+    swap(&ends, &self.ends)
+  }
+
+  /// Adds the keys of another table. Returns the number of each of them here.
+  mutating func merge(_ other: KeyTable) -> [UInt32] {
+    var numbers: [UInt32] = []
+    numbers.makeRoom(for: other.count)
+    other.bytes.withUnsafeBytes { bytes in
+      withUnsafeTemporaryAllocation(
+        of: UnsafeRawBufferPointer?.self, capacity: KeyTable.together
+      ) { keys in
+        for start in stride(from: 0, to: other.count, by: KeyTable.together) {
+          let some = start..<min(start + KeyTable.together, other.count)
+          for item in some {
+            let number = UInt32(truncatingIfNeeded: item)
+            keys[item - start] =
+              number == other.missing
+              ? nil : UnsafeRawBufferPointer(rebasing: bytes[other.ends.range(number)])
+          }
+          append(numbersOf: UnsafeBufferPointer(rebasing: keys[..<some.count]), to: &numbers)
+        }
+      }
+    }
+    return numbers
+  }
+
+  /// Whether most slots lie outside the fast caches of a processor.
+  private var isLarge: Bool { slots.count > 1 << 15 }
+
+  /// Reads the slots of some keys, and the keys that they name.
+  private func fetch(
+    _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer?>,
+    _ hashes: UnsafeMutableBufferPointer<UInt32>
+  ) {
+    let mask = slots.count - 1
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: keys.count) { entries in
+      // If the hashes are equal, the number remains.
+      for (index, hash) in hashes.enumerated() {
+        entries[index] = slots[Int(hash) & mask] ^ UInt64(hash) << 32
+      }
       var read: UInt8 = 0
-      for entry in entries where entry < UInt64(UInt32.max) {
+      for entry in entries where entry < UInt64(ends.count) {
         read &+= withKey(UInt32(truncatingIfNeeded: entry)) { $0.first ?? 0 }
       }
       KeyTable.fetched.store(read, ordering: .relaxed)
@@ -97,12 +190,6 @@ struct KeyTable {
     return number
   }
 
-  /// Returns a new number without a key.
-  mutating func addAnonymous() -> UInt32 {
-    ends.append(byteCount)
-    return UInt32(truncatingIfNeeded: ends.count - 1)
-  }
-
   /// Makes room for a key, and for others after it.
   private mutating func makeRoom(for count: Int) {
     let more = count + min(max(byteCount / 4, 64), 64 << 10)
@@ -113,8 +200,7 @@ struct KeyTable {
   @inline(__always)
   func withKey<R>(_ number: UInt32, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     bytes.withUnsafeBytes { bytes in
-      let start = number == 0 ? 0 : ends[Int(number) - 1]
-      return body(UnsafeRawBufferPointer(rebasing: bytes[start..<ends[Int(number)]]))
+      body(UnsafeRawBufferPointer(rebasing: bytes[ends.range(number)]))
     }
   }
 

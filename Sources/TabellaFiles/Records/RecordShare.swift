@@ -69,7 +69,7 @@ extension RecordCells {
 
 /// The rows of a stored text, divided into shares for threads.
 package final class SharedRecords<Cells: RecordCells>: RowShares {
-  private let shares: RecordShares
+  let shares: RecordShares
   private let columns: [Column]
   private let cells: (RecordReader) -> Cells
   private let taken: (Cells, _ first: Int) throws(TableError) -> Void
@@ -130,7 +130,9 @@ private final class RecordShare<Cells: RecordCells>: TableDataSource, RowSearchi
     guard let reader = cells?.reader else { return .exact(0) }
     try reader.know(minimum)
     guard reader.index.isComplete else { return .atLeast(reader.index.known) }
-    try end(reader.index.known)
+    guard shares.isWhole(reader) else { throw .wrongShare }
+    // If the caller knows of all rows, it has read them.
+    if minimum > reader.index.known { try end(reader.index.known) }
     return .exact(reader.index.known)
   }
 

@@ -18,7 +18,7 @@ package final class RecordShares {
   /// The sizes of reads and pages of a share.
   private let sizes: RecordReader.Sizes
   private let end: Int
-  private let spares = SpareBuffers()
+  let spares = SpareBuffers()
   /// The number of bytes in which the start of a share is searched. A wrong start is noticed, so few bytes are enough.
   private var sample: Int { min(max(size / 16, 4 << 10), 16 << 10) }
   private let first: Int

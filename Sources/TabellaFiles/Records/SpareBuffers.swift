@@ -1,4 +1,5 @@
 import Synchronization
+import TabellaThreads
 
 /// The buffers of readers that have read their shares, for the readers of other shares.
 ///
@@ -21,10 +22,20 @@ final class SpareBuffers: Sendable {
     }
   }
 
-  /// Takes over the buffers of a reader.
+  /// The number of readers whose buffers are here.
+  var count: Int { buffers.withLock { $0.count } }
+
+  /// Takes over the buffers of a reader. Frees them if there are enough for all threads.
   func add(_ text: UnsafeMutableRawBufferPointer, _ separatorOffsets: SeparatorOffsets) {
     let one = Buffers(text: text, separatorOffsets: separatorOffsets)
-    buffers.withLock { $0.append(one) }
+    let isKept = buffers.withLock { buffers in
+      guard buffers.count < Cores.count else { return false }
+      buffers.append(one)
+      return true
+    }
+    guard !isKept else { return }
+    text.deallocate()
+    separatorOffsets.deallocate()
   }
 
   /// The buffers that were added last, which then belong to the caller; nil if there are none.

@@ -340,6 +340,24 @@ import Testing
     #expect(error?.message.contains("line 200002") == true)
   }
 
+  /// A share gave its buffers away when its last rows were found, and took new ones to read them. A summary of 1 GB so
+  /// kept 160 MB.
+  @Test func `a share gives its buffers away once`() throws {
+    let text = "id,amount\n" + (0..<400_000).map { "\($0),\($0 % 100)\n" }.joined()
+    let source = try open(Array(text.utf8))
+    let shares = try #require(
+      try source.sharing?.shares(ofSection: 0, from: 0, size: 1 << 19) as? SharedRecords<RowCells>)
+    #expect(shares.count > 4)
+    var rows = 0
+    for number in 0..<shares.count {
+      let share = try shares.share(number)
+      try share.forEachBatch(ofShare: [1]) { batch, _ in rows += batch.rowCount }
+      try shares.take(share)
+      #expect(shares.shares.spares.count == 1)
+    }
+    #expect(rows == 400_000)
+  }
+
   /// A program that cancels a view stops all threads.
   @Test func `a cancelled reading in shares ends`() throws {
     let text = "id,amount\n" + (0..<400_000).map { "\($0),\($0 % 100)\n" }.joined()
