@@ -358,6 +358,24 @@ import Testing
     #expect(rows == 400_000)
   }
 
+  /// Among so many keys, about 19 pairs have the same 32 bits of a hash.
+  @Test(arguments: [true, false])
+  func `keys with equal hashes are different groups`(isShared: Bool) throws {
+    let count = 400_000
+    let keys = (0..<count).map { String(UInt64($0) &* 0x9E37_79B9_7F4A_7C15, radix: 36) }
+    let source: any TableDataSource =
+      isShared
+      ? try open(Array(("id,note\n" + keys.map { "\($0),x\n" }.joined()).utf8))
+      : InMemorySource([Column("id")], rows: keys.map { [.text(Array($0.utf8))] })
+    let view = try source.grouped(by: Grouping(column: 0, by: .value))
+    #expect(try view.numberOfSections(knowing: .max) == .exact(count))
+    let groups = try view.allGroups()
+    #expect(groups.counts.allSatisfy { $0 == 1 })
+    #expect(Set(groups.titles(ofGroups: 0..<count)) == Set(keys))
+    let titles = try (0..<50).map { try view.title(.header, ofSection: $0 * 8000) }
+    #expect(titles == (0..<50).map { groups.titles(ofGroups: $0 * 8000..<$0 * 8000 + 1)[0] })
+  }
+
   /// A program that cancels a view stops all threads.
   @Test func `a cancelled reading in shares ends`() throws {
     let text = "id,amount\n" + (0..<400_000).map { "\($0),\($0 % 100)\n" }.joined()
