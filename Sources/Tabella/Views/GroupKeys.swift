@@ -7,6 +7,7 @@ package final class Groups {
     private let numbers: KeyNumbers
     /// For each group, the number of its value.
     let valueOfGroup: [UInt32]
+
     init(_ numbers: KeyNumbers, _ valueOfGroup: [UInt32]) {
       self.numbers = numbers
       self.valueOfGroup = valueOfGroup

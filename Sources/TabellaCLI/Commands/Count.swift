@@ -32,10 +32,8 @@ extension Command {
     let isPerSection = invocation.sectionBy != nil || invocation.sectionsBy != nil
     if !isPerSection || invocation.isJSON {
       var sections: [JSONValue] = []
-      var total = 0
-      try forEachSection(of: table, invocation.range, hasTitles: isPerSection) { section in
-        total += section.rows
-        if isPerSection { sections.append(section.json) }
+      let total = try forEachSection(of: table, invocation.range, hasTitles: isPerSection) {
+        if isPerSection { sections.append($0.json) }
       }
       if invocation.isJSON {
         var document: [String: JSONValue] = ["rows": .number("\(total)")]
@@ -52,7 +50,8 @@ extension Command {
       }
       try output.write(groups)
     } else {
-      try forEachSection(of: table, invocation.range) { section throws(Failure) in
+      _ = try forEachSection(of: table, invocation.range, hasTitles: true) {
+        section throws(Failure) in
         try output.write(section)
       }
     }
@@ -61,11 +60,11 @@ extension Command {
     return .done
   }
 
-  /// Calls `body` with the sections that a range of rows reaches, in order.
+  /// Calls `body` with the sections that a range of rows reaches, in order. Returns the number of rows in the range.
   private static func forEachSection(
-    of table: ShapedTable, _ range: Range<Int>, hasTitles: Bool = true,
+    of table: ShapedTable, _ range: Range<Int>, hasTitles: Bool,
     _ body: (CountedSection) throws(Failure) -> Void
-  ) throws(Failure) {
+  ) throws(Failure) -> Int {
     var runs = ChosenRows(table, range: range).makeIterator()
     let sections = hasTitles ? table.source.sections : nil
     var total = 0
@@ -78,7 +77,7 @@ extension Command {
         let title = try sections?.title(.header, ofSection: run.section)
         return CountedSection(title: title, rows: run.rows.count)
       }
-      guard let section else { return }
+      guard let section else { return total }
       try body(section)
     }
   }
@@ -104,7 +103,7 @@ extension Output {
     var failure: Failure?
     produceInOrder((count + size - 1) / size, threads: Cores.count, ahead: Cores.count + 1) {
       part in
-      let kept = Output(keepingAllFor: self, size: 0)
+      let kept = Output(keepingAllFor: self, size: Output.sharedGroups * 32)
       let some = part * size..<min((part + 1) * size, count)
       return Result { () throws(Failure) in
         for (title, rows) in zip(groups.titles(ofGroups: some), groups.counts[some]) {
