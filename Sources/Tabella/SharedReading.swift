@@ -29,8 +29,8 @@ extension TableDataSource {
   /// not return in the same way fails; the caller then reads on from the source itself, which says why.
   ///
   /// If `always` is true, one thread reads in shares, too, so that the division does not depend on the number of threads.
-  /// If `keepsStarted` is true, `merge` also receives the shares that are being read when it needs no more, so that nothing
-  /// is read in vain. Throws what `merge` throws.
+  /// If `keepsStarted` is true, `merge` also receives the results of the shares that are being read when it needs no more.
+  /// Throws what `merge` throws.
   package func readShares<Result>(
     ofSection section: Int, from first: Int, size: Int, always: Bool = false,
     keepsStarted: Bool = false, _ read: (any TableDataSource) throws(TableError) -> Result,

@@ -231,10 +231,10 @@ def race_sweep(settings, all_cases, full):
         success = outcome.status == 0 or errors.says_done(outcome.message)
         for end in allowed:
             if (have, success, other.has_acted) == end[1:]:
-                # After another program has saved, a new attempt succeeds. This status says that none can.
-                if end.name == "theirs" and event is rename_over and outcome.status == 4:
-                    return sweep.fail("status", label, f"status {outcome.status}: {outcome.message}", arguments)
                 if end.name == "theirs":
+                    # After another program has saved, a new attempt succeeds. This status says that none can.
+                    if event is rename_over and outcome.status == 4:
+                        return sweep.fail("status", label, f"status {outcome.status}: {outcome.message}", arguments)
                     sweep.count("conflict (5)" if outcome.status == 5 else "refused otherwise")
                 return sweep.count(end.name)
         differences = "; ".join(f"{end.name}: {trees.difference(have, end.tree)}" for end in allowed)

@@ -49,32 +49,23 @@ struct KeyNumbers {
 
   /// Appends the number of each cell's value.
   mutating func number(_ cells: ColumnBatch, _ numbers: inout [UInt32]) {
+    func isMissing(_ row: Int) -> Bool { cells.missingCount > 0 && cells.isMissing(row) }
+    let isValue = grouping.by == .value
+    if isValue, cells.type.isBytes {
+      return withExtendedLifetime(cells) {
+        table.append(cells.count, to: &numbers) { row in
+          isMissing(row) ? nil : cells.withBytes(at: row) { $0 }
+        }
+      }
+    }
     numbers.makeRoom(for: cells.count)
-    if grouping.by == .value, cells.type.isBytes { return numberTexts(cells, &numbers) }
     for row in 0..<cells.count {
-      if cells.missingCount > 0, cells.isMissing(row) {
+      if isMissing(row) {
         numbers.append(table.numberOfMissing())
-      } else if grouping.by == .value {
+      } else if isValue {
         numbers.append(withUnsafeBytes(of: cells.keyWord(row)) { table.number(of: $0) })
       } else {
         numbers.append(classes.withKey(cells, row) { table.number(of: $0) })
-      }
-    }
-  }
-
-  private mutating func numberTexts(_ cells: ColumnBatch, _ numbers: inout [UInt32]) {
-    withExtendedLifetime(cells) {
-      withUnsafeTemporaryAllocation(
-        of: UnsafeRawBufferPointer?.self, capacity: KeyTable.together
-      ) { keys in
-        for start in stride(from: 0, to: cells.count, by: KeyTable.together) {
-          let rows = start..<min(start + KeyTable.together, cells.count)
-          for row in rows {
-            let isMissing = cells.missingCount > 0 && cells.isMissing(row)
-            keys[row - start] = isMissing ? nil : cells.withBytes(at: row) { $0 }
-          }
-          table.append(numbersOf: UnsafeBufferPointer(rebasing: keys[..<rows.count]), to: &numbers)
-        }
       }
     }
   }

@@ -53,15 +53,45 @@ struct KeyTable {
   // Many keys
 
   /// The number of keys that are found together.
-  static let together = 64
+  private static let together = 64
   /// The maximum number of their bytes.
   private static let bytesTogether = 1 << 14
 
-  /// Appends the numbers of up to ``together`` keys, and adds the new ones. The missing key is nil.
+  /// Appends the numbers of `count` keys, and adds the new ones. `key` returns the key of an item, which stays where it is
+  /// during the call; nil for the missing key.
+  mutating func append(
+    _ count: Int, to numbers: inout [UInt32], key: (Int) -> UnsafeRawBufferPointer?
+  ) {
+    numbers.makeRoom(for: count)
+    withUnsafeTemporaryAllocation(
+      of: UnsafeRawBufferPointer?.self, capacity: KeyTable.together
+    ) { keys in
+      for start in stride(from: 0, to: count, by: KeyTable.together) {
+        let items = start..<min(start + KeyTable.together, count)
+        for item in items { keys[item - start] = key(item) }
+        append(UnsafeBufferPointer(rebasing: keys[..<items.count]), to: &numbers)
+      }
+    }
+  }
+
+  /// Adds the keys of another table. Returns the number of each of them here.
+  mutating func merge(_ other: KeyTable) -> [UInt32] {
+    var numbers: [UInt32] = []
+    other.bytes.withUnsafeBytes { bytes in
+      append(other.count, to: &numbers) { item in
+        let number = UInt32(truncatingIfNeeded: item)
+        guard number != other.missing else { return nil }
+        return UnsafeRawBufferPointer(rebasing: bytes[other.ends.range(number)])
+      }
+    }
+    return numbers
+  }
+
+  /// Appends the numbers of up to ``together`` keys.
   ///
   /// The processor waits for the slots of all keys at once. Otherwise it would wait for one after the other.
-  mutating func append(
-    numbersOf keys: UnsafeBufferPointer<UnsafeRawBufferPointer?>, to numbers: inout [UInt32]
+  private mutating func append(
+    _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer?>, to numbers: inout [UInt32]
   ) {
     let size = keys.reduce(0) { $0 + ($1?.count ?? 0) }
     guard size <= KeyTable.bytesTogether, missing != nil || keys.allSatisfy({ $0 != nil }) else {
@@ -102,6 +132,7 @@ struct KeyTable {
             let found = slots[slot]
             var number = UInt32(truncatingIfNeeded: found)
             if found == KeyTable.free {
+              // As in `add`, but there is room, and no array checks whether it is shared.
               number = UInt32(truncatingIfNeeded: ends.count)
               precondition(number != .max, "a table has fewer than 2^32 keys")
               slots[slot] = UInt64(hash) << 32 | UInt64(number)
@@ -124,29 +155,6 @@ struct KeyTable {
     swap(&slots, &self.slots)
     swap(&bytes, &self.bytes)
     swap(&ends, &self.ends)
-  }
-
-  /// Adds the keys of another table. Returns the number of each of them here.
-  mutating func merge(_ other: KeyTable) -> [UInt32] {
-    var numbers: [UInt32] = []
-    numbers.makeRoom(for: other.count)
-    other.bytes.withUnsafeBytes { bytes in
-      withUnsafeTemporaryAllocation(
-        of: UnsafeRawBufferPointer?.self, capacity: KeyTable.together
-      ) { keys in
-        for start in stride(from: 0, to: other.count, by: KeyTable.together) {
-          let some = start..<min(start + KeyTable.together, other.count)
-          for item in some {
-            let number = UInt32(truncatingIfNeeded: item)
-            keys[item - start] =
-              number == other.missing
-              ? nil : UnsafeRawBufferPointer(rebasing: bytes[other.ends.range(number)])
-          }
-          append(numbersOf: UnsafeBufferPointer(rebasing: keys[..<some.count]), to: &numbers)
-        }
-      }
-    }
-    return numbers
   }
 
   /// Whether most slots lie outside the fast caches of a processor.
@@ -210,7 +218,7 @@ struct KeyTable {
   ) {
     var first = numbers.startIndex
     while first < numbers.endIndex {
-      let some = numbers[first..<min(first + 64, numbers.endIndex)]
+      let some = numbers[first..<min(first + KeyTable.together, numbers.endIndex)]
       if isLarge { fetch(some) }
       for number in some { withKey(number) { body(number, $0) } }
       first = some.endIndex

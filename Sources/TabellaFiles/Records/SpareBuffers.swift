@@ -9,17 +9,17 @@ final class SpareBuffers: Sendable {
   private struct Buffers: @unchecked Sendable {
     var text: UnsafeMutableRawBufferPointer
     var separatorOffsets: SeparatorOffsets
+
+    func deallocate() {
+      text.deallocate()
+      separatorOffsets.deallocate()
+    }
   }
 
   private let buffers = Mutex<[Buffers]>([])
 
   deinit {
-    buffers.withLock { buffers in
-      for one in buffers {
-        one.text.deallocate()
-        one.separatorOffsets.deallocate()
-      }
-    }
+    buffers.withLock { for one in $0 { one.deallocate() } }
   }
 
   /// The number of readers whose buffers are here.
@@ -33,9 +33,7 @@ final class SpareBuffers: Sendable {
       buffers.append(one)
       return true
     }
-    guard !isKept else { return }
-    text.deallocate()
-    separatorOffsets.deallocate()
+    if !isKept { one.deallocate() }
   }
 
   /// The buffers that were added last, which then belong to the caller; nil if there are none.
