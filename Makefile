@@ -98,12 +98,13 @@ bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the pa
 	  $(VENV)/bin/pip install --quiet duckdb polars
 	@echo "the other peers: apt-get install coreutils diffutils fd-find findutils htop mawk miller procps ripgrep sed sqlite3"
 
-# COUNT=100 shapes unless it is given. The figures also go to .build/shapes/figures.json. ANSWERS=1 compares answers
-# without times, in a tenth of the time.
+# The program is measured as it is installed, like its peers. COUNT=100 shapes unless it is given. The figures also go
+# to .build/shapes/figures.json. ANSWERS=1 compares answers without times, in a tenth of the time.
 shapes: build bench-peers  ## times tabella and its peers on COUNT shapes of CSV files from SEED: over an hour
 	$(VENV)/bin/python -c 'import numpy, pyarrow' 2>/dev/null || \
 	  $(VENV)/bin/pip install --quiet numpy pyarrow
-	$(VENV)/bin/python -B Tests/Shapes/run --count $(or $(COUNT),100) --seed $(SEED) \
+	Sources/Packaging/stage
+	$(VENV)/bin/python -B Tests/Shapes/run --tabella .build/stage/tree/bin/tabella --count $(or $(COUNT),100) --seed $(SEED) \
 	  $(if $(ANSWERS),--answers,--json .build/shapes/figures.json)
 
 python: build     ## tests the Python package; compares pyarrow, pandas, polars and DuckDB with tabella

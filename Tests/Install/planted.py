@@ -30,8 +30,8 @@ def plant(root):
     path = f"{root}/{LIBRARY}"
     good = ["-Wl,-rpath,$ORIGIN/../runtime", "-s"]
     library(path, *good)
-    for law in (tree.have_modes, tree.have_run_paths, tree.find_their_libraries, tree.are_stripped,
-                tree.have_good_links, tree.have_pages_that_lead):
+    for law in (tree.have_modes, tree.have_run_paths, tree.find_their_libraries, tree.start_without_cxx,
+                tree.are_stripped, tree.have_good_links, tree.have_pages_that_lead):
         expect(not law(root), f"{law.__name__} refuses a good tree: {law(root)}")
     yield tree.are_complete, "bin/tabella is missing"
     os.chmod(path, 0o664)
@@ -44,6 +44,11 @@ def plant(root):
     library(path, *good, "-Wl,--no-as-needed", f"-L{root}/elsewhere", "-lswiftOther")
     shutil.rmtree(f"{root}/elsewhere")
     yield tree.find_their_libraries, "libswiftOther"
+    runtime = f"{root}/lib/tabella/runtime"
+    library(f"{runtime}/libswiftMore.so", "-Wl,-soname,libswiftMore.so", "-Wl,--no-as-needed", "-lstdc++", "-s")
+    library(path, *good, "-Wl,--no-as-needed", f"-L{runtime}", "-lswiftMore")
+    yield tree.start_without_cxx, "libstdc++.so.6 for lib/tabella/runtime/libswiftMore.so"
+    os.remove(f"{runtime}/libswiftMore.so")
     library(path, *good)
     os.symlink("/usr", f"{root}/lib/link")
     yield tree.have_good_links, "/usr"

@@ -9,6 +9,7 @@ MOST_BYTES = 25 << 20
 # Libraries of the system: those of C, C++ and the compiler.
 SYSTEM = re.compile(
     r"(ld-linux.*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so\.\d+$")
+CXX = re.compile(r"(libstdc\+\+|libgcc_s)\.so")
 # Pages for people who change Tabella: they describe its sources, and name files of the repository.
 ABOUT_SOURCES = re.compile(
     r"(CHANGELOG|CONTRIBUTING|docs/(architecture.*|where-to-change|changing-the-contract|writing-style|claims|"
@@ -119,6 +120,27 @@ def find_their_libraries(root):
     return wrong
 
 
+def start_without_cxx(root):
+    """The libraries of C++ are loaded only for providers that others wrote: their symbols take a fifth of a start."""
+    wrong = []
+    for first in binaries(root):
+        if os.path.dirname(first) == "lib/tabella/runtime":
+            continue
+        seen, queue = set(), [first]
+        while queue:
+            path = queue.pop()
+            for name in dynamic(os.path.join(root, path), "NEEDED"):
+                if name in seen:
+                    continue
+                seen.add(name)
+                if CXX.match(name):
+                    wrong.append(f"{first} loads {name} for {path}")
+                runtime = f"lib/tabella/runtime/{name}"
+                if os.path.exists(os.path.join(root, runtime)):
+                    queue.append(runtime)
+    return wrong
+
+
 def are_stripped(root):
     wrong = []
     for path in binaries(root):
@@ -180,6 +202,6 @@ def have_pages_that_lead(root):
 
 
 def broken_laws(root, folders):
-    laws = [are_complete, are_small, have_modes, have_run_paths, find_their_libraries, are_stripped,
-            have_good_links, have_pages_that_lead, lambda root: name_no_folder(root, folders)]
+    laws = [are_complete, are_small, have_modes, have_run_paths, find_their_libraries, start_without_cxx,
+            are_stripped, have_good_links, have_pages_that_lead, lambda root: name_no_folder(root, folders)]
     return [sentence for law in laws for sentence in law(root)]
