@@ -6,7 +6,7 @@ public enum JSONValue: Hashable, Sendable {
   case number(String)
   case string(String)
   case array([JSONValue])
-  case object([String: JSONValue])
+  case object(JSONObject)
 
   /// Parses a document.
   ///
@@ -126,9 +126,13 @@ private struct JSONParser {
   }
 
   private mutating func object() throws(TableError) -> JSONValue {
-    var members = [String: JSONValue](minimumCapacity: 6)
+    var members: [JSONObject.Member] = []
+    /// The ends of the members.
+    var ends: [Int] = []
     skipSpace()
-    if take(byte: "}") { return .object(members) }
+    if take(byte: "}") { return .object(JSONObject()) }
+    members.reserveCapacity(8)
+    ends.reserveCapacity(8)
     while true {
       skipSpace()
       guard at < text.count, text[at] == UInt8(ascii: "\"") else {
@@ -137,14 +141,24 @@ private struct JSONParser {
       let key = try string()
       skipSpace()
       guard take(byte: ":") else { throw error("a colon is missing") }
-      let member = try value()
-      guard members.updateValue(member, forKey: key) == nil else {
-        throw error("the key \"\(key)\" is repeated")
-      }
+      members.append(JSONObject.Member(key: key, value: try value()))
+      ends.append(at)
       skipSpace()
-      if take(byte: "}") { return .object(members) }
+      if take(byte: "}") { return .object(try object(of: members, ends)) }
       guard take(byte: ",") else { throw error("a comma or } is missing") }
     }
+  }
+
+  private mutating func object(
+    of members: [JSONObject.Member], _ ends: [Int]
+  ) throws(TableError) -> JSONObject {
+    var repeated: Int?
+    let object = JSONObject(parsed: members, repeated: &repeated)
+    if let repeated {
+      at = ends[repeated]
+      throw error("the key \"\(members[repeated].key)\" is repeated")
+    }
+    return object
   }
 
   private mutating func number() throws(TableError) -> String {
@@ -260,11 +274,11 @@ extension JSONValue {
       output.append(UInt8(ascii: "]"))
     case .object(let members):
       output.append(UInt8(ascii: "{"))
-      for (index, key) in members.keys.sorted().enumerated() {
+      for (index, member) in members.enumerated() {
         if index > 0 { output.append(UInt8(ascii: ",")) }
-        JSONValue.append(string: key, to: &output)
+        JSONValue.append(string: member.key, to: &output)
         output.append(UInt8(ascii: ":"))
-        members[key]!.append(to: &output)
+        member.value.append(to: &output)
       }
       output.append(UInt8(ascii: "}"))
     }

@@ -135,8 +135,10 @@ public struct Manifest: Hashable, Sendable {
 /// The members of a manifest, or of an object in it. Errors name the member with its path: `options[1].type`.
 private struct ManifestFields {
   let json: JSONValue
-  /// The path of the object; empty for the manifest itself.
-  var path = ""
+  /// The list that contains the object, and its position there; nil for the manifest itself.
+  var place: (key: String, index: Int)?
+  /// The path of the object; empty for the manifest itself. Only errors need it.
+  private var path: String { place.map { "\($0.key)[\($0.index)]" } ?? "" }
 
   /// The error for a member.
   func fault(_ key: String, _ what: String) -> TableError {
@@ -178,11 +180,12 @@ private struct ManifestFields {
 
   /// The objects of a list.
   func objects(_ key: String) throws(TableError) -> [ManifestFields] {
-    try list(key).enumerated().map { index, json throws(TableError) in
-      guard case .object = json else {
+    let list = try list(key)
+    return try list.indices.map { index throws(TableError) in
+      guard case .object = list[index] else {
         throw fault("\(key)[\(index)]", "is not an object")
       }
-      return ManifestFields(json: json, path: "\(key)[\(index)]")
+      return ManifestFields(json: list[index], place: (key, index))
     }
   }
 

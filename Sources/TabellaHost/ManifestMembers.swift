@@ -38,7 +38,7 @@ extension Manifest {
 
   private static func unknown(_ json: JSONValue, in object: String, at path: String) -> [String] {
     guard case .object(let values) = json, let known = members[object] else { return [] }
-    return values.keys.sorted().filter { !known.contains($0) }.map { key in
+    return values.keys.filter { !known.contains($0) }.map { key in
       "\"\(path)\(key)\"\(Suggestion.hint(key, among: known))"
     }
   }

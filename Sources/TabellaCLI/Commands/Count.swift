@@ -36,7 +36,7 @@ extension Command {
         if isPerSection { sections.append($0.json) }
       }
       if invocation.isJSON {
-        var document: [String: JSONValue] = ["rows": .number("\(total)")]
+        var document: JSONObject = ["rows": .number("\(total)")]
         if isPerSection { document["sections"] = .array(sections) }
         try output.write(json: .object(document))
       } else {

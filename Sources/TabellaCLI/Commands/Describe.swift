@@ -96,7 +96,7 @@ extension Command {
         throw error
       }
       troubles.append(error)
-      return .object(explanation.merging(["location": .string(operand.text)]) { $1 })
+      return .object(explanation.merging(["location": .string(operand.text)]))
     }
     let table = shaped.tables[0]
     let source = shaped.source
@@ -107,7 +107,7 @@ extension Command {
         ? try source.numberOfRows(inSection: 0, knowing: countedUpTo) : nil
       let titles = try titles(of: source, sections.value)
       let index = try source.sectionIndex?.sectionIndexTitles().prefix(mostTitles) ?? []
-      let members: [String: JSONValue] = [
+      let members: JSONObject = [
         "location": .string(table.location.description), "provider": .string(table.manifest.id),
         "version": try source.version().map { .string($0.token) } ?? .null,
         "order": .string(source.hasVolatileOrder ? "volatile" : "stable"),
@@ -120,7 +120,7 @@ extension Command {
         "rows in section 0": rows.map { countJSON($0) } ?? .null,
         "worker": table.worker?.confinement.map { confinementJSON($0) } ?? .null,
       ]
-      return .object(members.merging(explanation) { $1 })
+      return .object(members.merging(explanation))
     }
   }
 
@@ -209,7 +209,7 @@ extension Command {
           "name": .string(source.columns[number].name), "value": shown(cell, zone),
         ])
       }
-      var members: [String: JSONValue] = [
+      var members: JSONObject = [
         "location": .string(table.location.description),
         "row": .string(batch.id(0).map { "id:\($0)" } ?? path.description),
         "id": batch.id(0).map { .string($0) } ?? .null, "cells": .array(cells),
@@ -253,7 +253,7 @@ extension Command {
     _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
     let source = shaped.source
-    var members = try Failure.about(subject) { () throws(TableError) -> [String: JSONValue] in
+    var members = try Failure.about(subject) { () throws(TableError) -> JSONObject in
       func title(_ place: TitlePlace) throws(TableError) -> JSONValue {
         try source.sections?.title(place, ofSection: section).map { .string($0) } ?? .null
       }
@@ -274,8 +274,8 @@ extension Command {
   private static func elements(
     of source: any TableDataSource, at path: IndexPath, _ zone: Zone, subject: String,
     _ troubles: inout [Failure]
-  ) -> [String: JSONValue] {
-    var elements: [String: JSONValue] = [:]
+  ) -> JSONObject {
+    var elements: JSONObject = [:]
     func note(_ error: TableError, _ what: String) {
       troubles.append(.of(error, subject: "\(subject): \(what)"))
     }
@@ -323,7 +323,7 @@ extension Command {
         first += batch.rowCount
       }
     }
-    var members: [String: JSONValue] = [
+    var members: JSONObject = [
       "columns": .array(table.columns.map { columnJSON($0) }),
       "rows": .array(Array(rows.prefix(longestElement))),
     ]
@@ -347,7 +347,7 @@ extension Command {
   private static func describeLibrary(
     _ operand: Argument, _ host: Host, _ invocation: Invocation
   ) throws(Failure) -> JSONValue {
-    var members: [String: JSONValue] = ["library": .string(operand.text)]
+    var members: JSONObject = ["library": .string(operand.text)]
     try Failure.about(nil) { () throws(TableError) in
       // A relative path is relative to the current folder.
       let path = String(decoding: try absolutePath(operand.bytes), as: UTF8.self)

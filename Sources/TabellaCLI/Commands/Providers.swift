@@ -137,11 +137,11 @@ func claims(_ manifest: Manifest) -> String {
 
 /// A provider as JSON: its manifest and more members.
 func providerJSON(
-  _ entry: Catalogue.Entry, _ more: [String: JSONValue] = [:]
+  _ entry: Catalogue.Entry, _ more: JSONObject = [:]
 ) -> JSONValue {
   let manifest = entry.manifest
   func texts(_ list: [String]) -> JSONValue { .array(list.map { .string($0) }) }
-  let members: [String: JSONValue] = [
+  let members: JSONObject = [
     "id": .string(manifest.id), "version": .string(manifest.version),
     "contract": .string(manifest.contract), "library": .string(entry.library),
     "shipped": .boolean(entry.isShipped), "summary": .string(manifest.summary),
@@ -152,11 +152,11 @@ func providerJSON(
     "columns": manifest.columns.map { .array($0.map { columnJSON($0) }) } ?? .null,
     "confinement": manifest.permissions == .none ? .null : manifest.permissions.json,
   ]
-  return .object(members.merging(more) { $1 })
+  return .object(members.merging(more))
 }
 
 func columnJSON(_ column: Column) -> JSONValue {
-  var members: [String: JSONValue] = [
+  var members: JSONObject = [
     "name": .string(column.name), "type": .string(column.valueType.name),
   ]
   if let unit = column.unit { members["unit"] = .string(unit.rawValue) }

@@ -43,7 +43,7 @@ struct DiffJSON: DiffFormat {
       func type(_ column: Column?) -> JSONValue {
         column.map { .string($0.valueType.name) } ?? .null
       }
-      var members = ["name": .string(name), "from": type(from), "to": type(to)]
+      var members: JSONObject = ["name": .string(name), "from": type(from), "to": type(to)]
       if isKey { members["key"] = .boolean(true) }
       return .object(members)
     }

@@ -181,8 +181,7 @@ struct DiffCounts {
 
   var json: JSONValue {
     func object(_ kinds: Kinds) -> JSONValue {
-      .object(
-        Dictionary(uniqueKeysWithValues: kinds.list.map { ($0.verb, .number("\($0.count)")) }))
+      .object(JSONObject(kinds.list.map { ($0.verb, .number("\($0.count)")) }))
     }
     return .object([
       "rows": object(rows), "sections": object(sections), "columns": object(columns),

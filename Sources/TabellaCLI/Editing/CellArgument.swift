@@ -134,7 +134,7 @@ struct CellArguments {
   }
 
   /// Adds the values of an object to the row that an edit sets or inserts, or a title to its section.
-  func give(_ members: [String: JSONValue], to request: inout RequestedEdit) throws(Failure) {
+  func give(_ members: JSONObject, to request: inout RequestedEdit) throws(Failure) {
     guard request.isOfSection else {
       request.cells = try cells(members)
       request.givesValues = true
@@ -162,11 +162,12 @@ struct CellArguments {
   }
 
   /// The cells of an object whose members are columns, with the values that `show --json` prints.
-  func cells(_ members: [String: JSONValue]) throws(Failure) -> [Int: Cell] {
+  func cells(_ members: JSONObject) throws(Failure) -> [Int: Cell] {
     var cells: [Int: Cell] = [:]
-    for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+    for member in members {
+      let (name, value) = (member.key, member.value)
       guard let column = names.names.firstIndex(of: name) else {
-        throw unknown(name, wanted: members.keys.sorted())
+        throw unknown(name, wanted: members.keys)
       }
       let type = columns[column].valueType
       guard let cell = Cell(value, as: type) else {

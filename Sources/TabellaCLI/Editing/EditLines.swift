@@ -60,7 +60,7 @@ struct EditLines {
     }
     let (needed, optional) = EditLines.members(of: kind)
     let known = needed + optional
-    if let name = members.keys.sorted().first(where: { !known.contains($0) }) {
+    if let name = members.keys.first(where: { !known.contains($0) }) {
       let hint = Suggestion.hint(name, among: known)
       throw .usage(
         "\(kind.rawValue) has no member \"\(name)\"; its members are \(known.joined(separator: ", "))\(hint)"

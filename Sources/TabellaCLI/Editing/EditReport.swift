@@ -207,7 +207,7 @@ struct EditReport {
 
   private var json: JSONValue {
     func text(_ string: String?) -> JSONValue { string.map { .string($0) } ?? .null }
-    var members: [String: JSONValue] = [
+    var members: JSONObject = [
       "receipt": text(receipt?.id.text), "location": .string(subject),
       "provider": .string(provider),
       "version": .object(["from": text(from), "to": text(to)]),
@@ -233,7 +233,7 @@ struct EditReport {
     let target = item.edit.flatMap { $0.target == nil ? nil : place($0, outcome) }
     // For an undo that undid everything that can be undone.
     let rest = item.edit == nil && outcome.code == nil ? notTakenBack : nil
-    var members: [String: JSONValue] = [
+    var members: JSONObject = [
       "op": .string(item.edit?.kind.rawValue ?? "undo"),
       "row": text(item.edit.flatMap { row($0, outcome, target) }),
       "code": text(outcome.code?.name ?? rest.map { _ in "partial" }),
@@ -246,14 +246,11 @@ struct EditReport {
       let names = uniqueNames(columns.map(\.name))
       if let cells = item.edit?.cells, !cells.isEmpty {
         members["cells"] = .object(
-          Dictionary(uniqueKeysWithValues: cells.map { (names[$0.key], cellJSON($0.value)) }))
+          JSONObject(cells.map { (names[$0.key], cellJSON($0.value)) }))
       }
       if let before = item.before {
         members["before"] = .object(
-          Dictionary(
-            uniqueKeysWithValues: columns.usualNumbers.map {
-              (names[$0], cellJSON(before.cells[$0]))
-            }))
+          JSONObject(columns.usualNumbers.map { (names[$0], cellJSON(before.cells[$0])) }))
       }
     }
     return .object(members)

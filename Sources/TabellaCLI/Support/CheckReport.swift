@@ -220,7 +220,7 @@ final class CheckReport {
       return first.first.check == finding.check ? nil : first.first.check.name
     }
     let checks = findings.map { finding in
-      var members: [String: JSONValue] = [
+      var members: JSONObject = [
         "name": .string(finding.check.name), "level": .string(finding.check.level.rawValue),
         "status": .string(finding.status.rawValue), "expected": .string(finding.check.summary),
         "came": text(finding.detail), "hint": .string(finding.hint),
@@ -246,7 +246,7 @@ final class CheckReport {
     return .object([
       "library": .string(checker.library), "provider": provider ?? .null,
       "locations": .array(places), "seed": .number("\(seed)"), "checks": .array(checks),
-      "summary": .object(Dictionary(uniqueKeysWithValues: counts)),
+      "summary": .object(JSONObject(counts)),
     ])
   }
 }

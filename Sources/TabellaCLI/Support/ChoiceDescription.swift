@@ -5,14 +5,14 @@ import TabellaHost
 ///
 /// People read one line if the choice is usual, and more if other providers fit, too. JSON has all facts.
 struct ChoiceDescription {
-  let members: [String: JSONValue]
+  let members: JSONObject
 
   init(_ choice: ProviderChoice, isForPeople: Bool) {
     members = isForPeople ? Self.text(choice) : ["choice": Self.json(choice)]
   }
 
-  private static func text(_ choice: ProviderChoice) -> [String: JSONValue] {
-    var members: [String: JSONValue] = [:]
+  private static func text(_ choice: ProviderChoice) -> JSONObject {
+    var members: JSONObject = [:]
     if let first = choice.candidates.first {
       if first.refusal == nil {
         members["chosen because"] = .string(first.reason.text)
@@ -26,7 +26,8 @@ struct ChoiceDescription {
     }
     members["other candidates"] = .array(others.map { .string(describe($0)) })
     members["refused"] = .array(choice.refusals.map { .string("\($0.path): \($0.reason)") })
-    return members.filter { $1 != .array([]) }
+    for key in members.keys where members[key] == .array([]) { members[key] = nil }
+    return members
   }
 
   private static func describe(_ candidate: ProviderChoice.Candidate) -> String {
@@ -52,7 +53,7 @@ struct ChoiceDescription {
     ])
   }
 
-  private static func json(_ reason: ProviderChoice.Reason) -> [String: JSONValue] {
+  private static func json(_ reason: ProviderChoice.Reason) -> JSONObject {
     switch reason {
     case .name: ["by": .string("name")]
     case .scheme(let scheme): ["by": .string("scheme"), "scheme": .string(scheme)]

@@ -84,7 +84,7 @@ struct Failure: Error {
 
   /// The error as JSON: `{"error":{"code":…,"message":…,"subject":…,"status":…}}`.
   var json: JSONValue {
-    var members: [String: JSONValue] = [
+    var members: JSONObject = [
       "code": .string(code), "message": .string(Messages.shortened(message)),
       "subject": subject.map { .string($0) } ?? .null, "status": .number("\(status.code)"),
     ]

@@ -18,7 +18,7 @@ extension Receipt {
     String(bytes.withUnsafeBytes { digest64($0) }, radix: 16)
   }
 
-  static func digest(of members: [String: JSONValue]) -> String {
+  static func digest(of members: JSONObject) -> String {
     var text: [UInt8] = []
     JSONValue.object(members).append(to: &text)
     return digest(of: text)
@@ -30,13 +30,13 @@ extension Receipt {
       ?? .object(["base64": .string(bytes.withUnsafeBytes { base64($0) })])
   }
 
-  private var members: [String: JSONValue] {
+  private var members: JSONObject {
     func text(_ bytes: [UInt8]?) -> JSONValue { bytes.map { Receipt.json(of: $0) } ?? .null }
     func text(_ string: String?) -> JSONValue { string.map { .string($0) } ?? .null }
     return [
       "id": .string(id.text), "provider": .string(provider), "scheme": text(place.scheme),
       "rest": text(place.rest), "folder": text(place.folder),
-      "options": .object(options.mapValues { .string($0) }),
+      "options": .object(JSONObject(options.map { ($0, .string($1)) })),
       "version": .object(["from": text(from), "to": text(to)]), "edits": .string(summary),
       "kind": .string(kind.rawValue), "undoes": text(undoes?.text), "trouble": text(trouble),
       "remainder": text(remainder),
@@ -50,9 +50,10 @@ extension Receipt {
   ///
   /// Throws `TableError` with `.invalidArgument` if the line is not valid.
   init(parsing head: [UInt8], id: ReceiptID, rest: Int) throws(TableError) {
-    guard case .object(var members) = try JSONValue(parsing: head),
-      members.removeValue(forKey: "digest") == .string(Receipt.digest(of: members))
-    else { throw .damaged("it") }
+    guard case .object(var members) = try JSONValue(parsing: head) else { throw .damaged("it") }
+    let digest = members["digest"]
+    members["digest"] = nil
+    guard digest == .string(Receipt.digest(of: members)) else { throw .damaged("it") }
     let fields = ReceiptFields(json: .object(members))
     guard try fields.text("id") == id.text else { throw .damaged("\"id\"") }
     self.id = id
@@ -68,9 +69,9 @@ extension Receipt {
     place = Place(scheme: scheme, rest: path, folder: folder)
     guard case .object(let members)? = fields.json["options"] else { throw .damaged("\"options\"") }
     options = [:]
-    for (name, value) in members {
-      guard let value = value.string else { throw .damaged("\"options\"") }
-      options[name] = value
+    for member in members {
+      guard let value = member.value.string else { throw .damaged("\"options\"") }
+      options[member.key] = value
     }
     let version = ReceiptFields(json: fields.json["version"] ?? .null)
     (from, to) = (try version.text("from"), try version.text("to"))

@@ -169,8 +169,8 @@ import Testing
     case ("object", .object(let members)):
       let required = schema["required"]?.array?.compactMap(\.string) ?? []
       return required.allSatisfy { members[$0] != nil }
-        && members.allSatisfy { key, value in
-          schema["properties"]?[key].map { fits(value, $0, root) } ?? false
+        && members.allSatisfy { member in
+          schema["properties"]?[member.key].map { fits(member.value, $0, root) } ?? false
         }
     default: return false
     }
