@@ -175,8 +175,8 @@ private func importColumn(_ field: ArrowSchema, _ index: Int) throws(TableError)
 
 private func readMetadata(
   _ start: UnsafePointer<CChar>?, _ index: Int
-) throws(TableError) -> [String: String] {
-  guard let start else { return [:] }
+) throws(TableError) -> Metadata {
+  guard let start else { return Metadata() }
   var at = UnsafeRawPointer(start)
   func number() throws(TableError) -> Int {
     let value = at.loadUnaligned(as: Int32.self)
@@ -191,10 +191,18 @@ private func readMetadata(
     defer { at += length }
     return String(decoding: UnsafeRawBufferPointer(start: at, count: length), as: UTF8.self)
   }
-  var pairs: [String: String] = [:]
+  var metadata = Metadata()
   for _ in 0..<(try number()) {
     let key = try string()
-    pairs[key] = try string()
+    metadata.pairs.append((key, try string()))
   }
-  return pairs
+  return metadata
+}
+
+/// The metadata of a column, a few pairs.
+private struct Metadata {
+  var pairs: [(key: String, value: String)] = []
+
+  /// The value of the last pair with this key.
+  subscript(key: String) -> String? { pairs.last { $0.key == key }?.value }
 }

@@ -33,9 +33,21 @@ public struct Catalogue: Sendable {
   }
 
   /// A provider that can be chosen for a location, or the refusal of a provider that would be chosen otherwise.
-  struct Candidate {
-    let manifest: Manifest
-    let entry: Result<Entry, TableError>
+  enum Candidate {
+    case usable(Entry)
+    case refused(Manifest, TableError)
+
+    var manifest: Manifest {
+      switch self {
+      case .usable(let entry): entry.manifest
+      case .refused(let manifest, _): manifest
+      }
+    }
+
+    /// The reason of a refusal; nil if the provider is usable.
+    var refusal: TableError? {
+      if case .refused(_, let error) = self { error } else { nil }
+    }
   }
 
   /// The shipped providers, then the others in the order of the search path and of their names.
@@ -62,10 +74,13 @@ public struct Catalogue: Sendable {
     self.trust = trust
     refusals = searchPath.refused.map { Refusal(path: $0.path, reason: $0.reason) }
     let linkedIDs = Set(linked.map(\.id))
-    for manifest in Catalogue.shipped { addShipped(manifest, searchPath, linkedIDs) }
+    for manifest in Catalogue.shipped.manifests { addShipped(manifest, searchPath, linkedIDs) }
+    for fault in Catalogue.shipped.faults {
+      refusals.append(Refusal(path: "a shipped manifest", reason: fault))
+    }
     for provider in linked { addLinked(provider, program: searchPath.installation.path) }
-    let absent = candidates.filter { (try? $0.entry.get()) == nil }
-    candidates.removeAll { (try? $0.entry.get()) == nil }
+    let absent = candidates.filter { $0.refusal != nil }
+    candidates.removeAll { $0.refusal != nil }
     defer { candidates += absent }
     for directory in searchPath.directories {
       for name in manifestNames(in: directory) { add("\(directory)/\(name)", in: directory) }
@@ -141,41 +156,44 @@ public struct Catalogue: Sendable {
   }
 
   /// The manifests of the shipped providers. A program that makes many hosts parses them once.
-  private static let shipped = shippedManifests.map { text in
-    Result { () throws(TableError) in try Manifest(parsing: text) }
-  }
+  private static let shipped: (manifests: [Manifest], faults: [String]) = {
+    var shipped: (manifests: [Manifest], faults: [String]) = ([], [])
+    for text in shippedManifests {
+      do throws(TableError) {
+        shipped.manifests.append(try Manifest(parsing: text))
+      } catch {
+        shipped.faults.append(error.message)
+      }
+    }
+    return shipped
+  }()
 
   private mutating func addShipped(
-    _ manifest: Result<Manifest, TableError>, _ searchPath: SearchPath, _ linkedIDs: Set<String>
+    _ manifest: Manifest, _ searchPath: SearchPath, _ linkedIDs: Set<String>
   ) {
-    do throws(TableError) {
-      let manifest = try manifest.get()
-      guard !linkedIDs.contains(manifest.id) else {
-        accept(
-          Entry(
-            manifest: manifest, library: searchPath.installation.path ?? manifest.library,
-            isShipped: true, isLinked: true))
-        return
-      }
-      let candidates = (searchPath.ownDirectories + searchPath.directories).map {
-        "\($0)/\(manifest.library)"
-      }
-      guard let library = candidates.first(where: { access($0, F_OK) == 0 }) else {
-        let place =
-          searchPath.installation.folder == nil
-          ? "not found, because the folder of the program is unknown: /proc is not mounted"
-          : "not in " + searchPath.directories.joined(separator: ", ")
-        refuse(
-          Refusal(
-            path: manifest.library,
-            reason: "the library of the shipped provider \(manifest.id) is \(place)",
-            manifest: manifest))
-        return
-      }
-      accept(Entry(manifest: manifest, library: library, isShipped: true))
-    } catch {
-      refusals.append(Refusal(path: "a shipped manifest", reason: error.message))
+    guard !linkedIDs.contains(manifest.id) else {
+      accept(
+        Entry(
+          manifest: manifest, library: searchPath.installation.path ?? manifest.library,
+          isShipped: true, isLinked: true))
+      return
     }
+    let candidates = (searchPath.ownDirectories + searchPath.directories).map {
+      "\($0)/\(manifest.library)"
+    }
+    guard let library = candidates.first(where: { access($0, F_OK) == 0 }) else {
+      let place =
+        searchPath.installation.folder == nil
+        ? "not found, because the folder of the program is unknown: /proc is not mounted"
+        : "not in " + searchPath.directories.joined(separator: ", ")
+      refuse(
+        Refusal(
+          path: manifest.library,
+          reason: "the library of the shipped provider \(manifest.id) is \(place)",
+          manifest: manifest))
+      return
+    }
+    accept(Entry(manifest: manifest, library: library, isShipped: true))
   }
 
   /// Adds a linked provider that does not ship with Tabella.
@@ -217,7 +235,7 @@ public struct Catalogue: Sendable {
 
   private mutating func accept(_ entry: Entry) {
     entries.append(entry)
-    candidates.append(Candidate(manifest: entry.manifest, entry: .success(entry)))
+    candidates.append(.usable(entry))
   }
 
   private mutating func refuse(_ refusal: Refusal) {
@@ -228,7 +246,7 @@ public struct Catalogue: Sendable {
     let error = TableError(
       refusal.code,
       "provider \(manifest.id), which opens this, is refused: \(refusal.path): \(refusal.reason)")
-    candidates.append(Candidate(manifest: manifest, entry: .failure(error)))
+    candidates.append(.refused(manifest, error))
   }
 
   /// The entry for a manifest. Throws the reason if the host cannot use it.

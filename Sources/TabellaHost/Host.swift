@@ -23,7 +23,9 @@ public final class Host {
   private let linked: [LinkedProvider]
   /// The program or library that contains the host.
   let installation: Installation
-  private var providers: [String: ImportedProvider] = [:]
+  /// The loaded providers, a few. An array, because the first dictionary of a type slows each start down
+  /// (docs/performance.md, "What a start costs").
+  private var providers: [(id: String, provider: ImportedProvider)] = []
 
   /// Creates a host for the providers on a search path, and for those that are linked into this program. Reads
   /// manifests, but runs no code of providers.
@@ -133,11 +135,11 @@ public final class Host {
 
   /// Loads a provider. Returns the loaded one if there is one.
   package func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
-    if let provider = providers[entry.manifest.id] { return provider }
+    if let known = providers.first(where: { $0.id == entry.manifest.id }) { return known.provider }
     let provider =
       entry.isLinked ? try load(linked: entry.manifest.id) : try load(libraryOf: entry)
     try entry.check(id: provider.id)
-    providers[entry.manifest.id] = provider
+    providers.append((entry.manifest.id, provider))
     return provider
   }
 

@@ -17,13 +17,16 @@ struct KeptCatalogue {
 
   /// The catalogue of a search path.
   static func catalogue(_ searchPath: SearchPath) -> Catalogue {
-    let statuses = searchPath.directories.map { stat(at: $0) }
-    let folders = statuses.map { $0.map { Fingerprint($0) } }
+    var isSettled = true
+    let folders = searchPath.directories.map { folder in
+      let status = stat(at: folder)
+      isSettled = isSettled && status?.isSettled ?? true
+      return status.map { Fingerprint($0) }
+    }
     let known = last.withLock { $0 }
     if let known, known.searchPath == searchPath, known.folders == folders {
       return known.catalogue
     }
-    let isSettled = statuses.allSatisfy { $0?.isSettled ?? true }
     let catalogue = Catalogue(searchPath)
     if isSettled, catalogue.refusals.isEmpty, catalogue.entries.allSatisfy(\.isShipped) {
       let kept = KeptCatalogue(searchPath: searchPath, catalogue: catalogue, folders: folders)

@@ -166,7 +166,10 @@ extension Catalogue {
 
   /// The entry of a candidate. If the candidate is refused, throws the reason and the remedy.
   private func entry(of candidate: Candidate) throws(TableError) -> Entry {
-    do throws(TableError) { return try candidate.entry.get() } catch { throw refused(error) }
+    switch candidate {
+    case .usable(let entry): return entry
+    case .refused(_, let error): throw refused(error)
+    }
   }
 
   func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {

@@ -29,12 +29,16 @@ extension Manifest {
       read: [String] = [], write: [String] = [], links: Bool = false, signals: Bool = false,
       network: Bool = false, processes: Bool = false
     ) {
-      self.read = Array(Set(read)).sorted()
-      self.write = Array(Set(write)).sorted()
+      self.read = Self.sorted(read)
+      self.write = Self.sorted(write)
       self.links = links
       self.signals = signals
       self.network = network
       self.processes = processes
+    }
+
+    private static func sorted(_ paths: [String]) -> [String] {
+      paths.count < 2 ? paths : Set(paths).sorted()
     }
 
     /// Each permission in a few words for people; empty if there are none.

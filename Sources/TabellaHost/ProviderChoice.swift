@@ -102,13 +102,10 @@ extension Catalogue {
     let contenders = allContenders(location, provider)
     var seen: Set<String> = []
     for contender in contenders where seen.insert(contender.candidate.manifest.id).inserted {
-      var refusal: String?
-      do throws(TableError) { _ = try contender.candidate.entry.get() } catch {
-        refusal = error.message
-      }
       choice.candidates.append(
         .init(
-          provider: contender.candidate.manifest.id, reason: contender.reason, refusal: refusal))
+          provider: contender.candidate.manifest.id, reason: contender.reason,
+          refusal: contender.candidate.refusal?.message))
     }
     // A refused candidate says its reason itself. Other refusals matter if their manifests fit, or cannot be read.
     choice.refusals = refusals.filter { refusal in
@@ -123,7 +120,7 @@ extension Catalogue {
     if let provider {
       let named = candidates.filter { $0.manifest.id == provider }
       // A name finds a usable provider even behind a refused one.
-      let usable = named.filter { (try? $0.entry.get()) != nil }
+      let usable = named.filter { $0.refusal == nil }
       return (usable.isEmpty ? named : usable).map { Contender(candidate: $0, reason: .name) }
     }
     if let scheme = location.schemeAndRest?.scheme {

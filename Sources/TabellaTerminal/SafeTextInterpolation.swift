@@ -56,7 +56,7 @@ extension SafeText: ExpressibleByStringInterpolation {
   }
 
   /// The texts in order, with a separator between them.
-  package static func joined(_ texts: some Sequence<SafeText>, separator: SafeText) -> SafeText {
+  package static func joined(_ texts: [SafeText], separator: SafeText) -> SafeText {
     var all = SafeText()
     for (number, text) in texts.enumerated() {
       if number > 0 { all.append(separator) }

@@ -23,8 +23,8 @@ public struct DateContext: Sendable {
 extension DateContext {
   /// The meaning of a condition's value, for the digest of a view: its bytes, and the dates that it means.
   func meaning(of value: [UInt8]) -> String {
-    guard let date = DateValue(value, in: self) else { return "\(value)" }
-    return "\(value), which is \(date) in \(zone.name)"
+    guard let date = DateValue(value, in: self) else { return described(value) }
+    return "\(described(value)), which is \(date) in \(zone.name)"
   }
 }
 

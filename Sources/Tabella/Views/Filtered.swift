@@ -62,12 +62,12 @@ public final class FilteredSource: MappedSource {
     self.search = search
     self.dates = dates
     filter = try RowFilter(conditions, search: search, in: base.columns, dates: dates)
-    let described = conditions.map {
+    let texts = conditions.map {
       "\($0.column) \($0.comparison.rawValue) "
         + ($0.otherColumn.map { "column \($0)" } ?? dates.meaning(of: $0.value))
     }
     super.init(
-      base, description: "filtered by \(described), search \(search.map { "\($0)" } ?? "none")")
+      base, description: ["filtered"] + texts + (search.map { ["search", described($0)] } ?? []))
   }
 
   override var editPolicy: any EditPolicy { FilteredEditPolicy(view: self) }

@@ -73,9 +73,10 @@ public final class GroupedSource: MappedSource {
     }
     self.groupings = groupings
     self.zone = zone
-    let described = groupings.map { "\($0.column) \($0.by.name)" }.joined(separator: ", ")
-    let place = groupings.contains { $0.by.isOfDates } ? " in \(zone.name)" : ""
-    super.init(base, description: "grouped by \(described)\(place)")
+    let place = groupings.contains { $0.by.isOfDates } ? ["in \(zone.name)"] : []
+    super.init(
+      base,
+      description: ["grouped"] + groupings.map { "\($0.column) \($0.by.name)" } + place)
     _ = try makeKeys()
   }
 

@@ -39,10 +39,10 @@ public class MappedSource: TableDataSource {
   var owesReload = false
   var shown = ShownRuns<[RunPlan.Run]>()
 
-  /// `description` describes the view, for the digest in its versions.
-  init(_ base: any TableDataSource, description: String) {
+  /// `description` describes the view, for the digest in its versions. Views that differ have different texts.
+  init(_ base: any TableDataSource, description: [String]) {
     self.base = base
-    digest = fingerprint(description, digits: 8)
+    digest = fingerprint(of: description, digits: 8)
   }
 
   deinit {

@@ -41,9 +41,9 @@ public final class SectionSortedSource: MappedSource {
     let (aggregate, direction) = (order.aggregate, order.isDescending ? "down" : "up")
     super.init(
       base,
-      description:
+      description: [
         "sections by \(aggregate.function.rawValue) \(aggregate.column ?? -1) \(direction)"
-    )
+      ])
     _ = try Aggregator([aggregate], in: base.columns)
   }
 

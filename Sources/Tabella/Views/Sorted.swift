@@ -28,8 +28,8 @@ public final class SortedSource: MappedSource {
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist.
   init(_ base: any TableDataSource, by descriptors: [SortDescriptor]) throws(TableError) {
     self.descriptors = descriptors
-    let described = descriptors.map { "\($0.column) \($0.isDescending ? "down" : "up")" }
-    super.init(base, description: "sorted by \(described)")
+    let texts = descriptors.map { "\($0.column) \($0.isDescending ? "down" : "up")" }
+    super.init(base, description: ["sorted"] + texts)
     try checkColumns()
   }
 

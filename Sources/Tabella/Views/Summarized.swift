@@ -10,7 +10,7 @@ public final class SummarizedSource: TableDataSource {
   /// The number of rows in front of each batch, and the total.
   private var starts: [Int]
   private(set) var known: Version?
-  private let description: String
+  private let description: [String]
   /// The means to follow the source; nil if it does not change.
   private let live: LiveSummary?
 
@@ -33,10 +33,9 @@ public final class SummarizedSource: TableDataSource {
     batches = summary.batches
     starts = batches.starts
     let place = groupings.contains { $0.by.isOfDates } ? [zone.name] : []
-    let described =
-      place + groupings.map { "\($0.column) \($0.by.name)" }
+    description =
+      ["summary"] + place + groupings.map { "\($0.column) \($0.by.name)" }
       + aggregates.map { "\($0.function.rawValue) \($0.column ?? -1)" }
-    description = "summary \(described)"
     live =
       source.changes == nil
       ? nil
@@ -48,7 +47,7 @@ public final class SummarizedSource: TableDataSource {
   /// The version of the summary of a version of the source.
   private func token(_ version: Version?) -> Version? {
     version.flatMap { version in
-      let token = "\(version.token).\(fingerprint(description, digits: 8))"
+      let token = "\(version.token).\(fingerprint(of: description, digits: 8))"
       return token.utf8.count <= Version.maximumLength
         ? Version(token) : Version(fingerprint(token, digits: 16))
     }

@@ -21,7 +21,10 @@ struct ELFDynamic {
   private static let mostEntries = 4096
   private static let longestText = 16 << 10
 
-  private var values: [Tag: Int] = [:]
+  /// An entry: its tag, and its value.
+  private typealias Entry = (tag: Tag, value: Int)
+  /// The entries with at most one value each.
+  private let values: [Entry]
   /// The string table. Its last byte is NUL.
   let strings: ELFBytes
   /// The search path for dependencies (RUNPATH, RPATH), in the spelling of the file.
@@ -36,9 +39,12 @@ struct ELFDynamic {
   }
 
   init(_ segments: ELFSegments) throws(TableError) {
-    var named: [(tag: Tag, place: Int)] = []
-    values = try ELFDynamic.read(segments.dynamic, &named)
-    guard let address = values[.strings], let size = values[.stringsSize], size > 0 else {
+    var named: [Entry] = []
+    let values = try ELFDynamic.read(segments.dynamic, &named)
+    self.values = values
+    guard let address = Self.value(of: .strings, in: values),
+      let size = Self.value(of: .stringsSize, in: values), size > 0
+    else {
       throw .damaged("it has no string table")
     }
     strings = try segments.bytes(at: address, count: size, "its string table")
@@ -46,7 +52,11 @@ struct ELFDynamic {
     for (tag, place) in named { try add(tag, try text(at: place)) }
   }
 
-  subscript(tag: Tag) -> Int? { values[tag] }
+  subscript(tag: Tag) -> Int? { Self.value(of: tag, in: values) }
+
+  private static func value(of tag: Tag, in values: [Entry]) -> Int? {
+    values.first { $0.tag == tag }?.value
+  }
 
   private func text(at place: Int) throws(TableError) -> String {
     guard place < strings.count else { throw .damaged("a name is beyond the string table") }
@@ -56,9 +66,9 @@ struct ELFDynamic {
   }
 
   private static func read(
-    _ section: ELFBytes, _ named: inout [(tag: Tag, place: Int)]
-  ) throws(TableError) -> [Tag: Int] {
-    var values: [Tag: Int] = [:]
+    _ section: ELFBytes, _ named: inout [Entry]
+  ) throws(TableError) -> [Entry] {
+    var values: [Entry] = []
     let end = min(section.count - 16, mostEntries * 16)
     for at in stride(from: 0, through: end, by: 16) {
       let number = section.bits(at)
@@ -68,9 +78,10 @@ struct ELFDynamic {
       switch tag {
       case .needed, .auxiliary, .filter, .searchBefore, .search: named.append((tag, value))
       default:
-        guard values.updateValue(value, forKey: tag) == nil else {
+        guard Self.value(of: tag, in: values) == nil else {
           throw .damaged("its dynamic section contains \(tag) twice")
         }
+        values.append((tag, value))
       }
     }
     // The loader would read on until it finds the end.
