@@ -24,8 +24,8 @@ public struct JSONObject: Hashable, Sendable {
     precondition(firstRepeated == nil, "a key is repeated")
   }
 
-  /// Creates an object of members in any order. Returns the positions of two members with the same key, the later one
-  /// last, if there are any.
+  /// Creates an object of members in any order. `repeated` becomes the position, in `parsed`, of a member whose key an
+  /// earlier member has; nil if all keys differ.
   ///
   /// - Complexity: O(n log n).
   init(parsed: [Member], repeated: inout Int?) {
@@ -37,7 +37,7 @@ public struct JSONObject: Hashable, Sendable {
     repeated = firstRepeated.map { order[$0] }
   }
 
-  /// The position of the first member with the key of the one in front of it; nil if there is none.
+  /// The position of the first sorted member with the key of the one in front of it; nil if there is none.
   private var firstRepeated: Int? {
     members.indices.dropFirst().first { members[$0 - 1].key == members[$0].key }
   }

@@ -12,7 +12,7 @@ func fingerprint(of texts: [String], digits: Int) -> String {
   fingerprint(texts.map { "\($0.utf8.count) \($0)" }.joined(separator: " "), digits: digits)
 }
 
-/// The numbers of the bytes. The description of an array contains them, too, but takes as long as a start
+/// The numbers of the bytes. The description of an array contains them, too, but casts each byte to several protocols
 /// (docs/performance.md, "What a start costs").
 func described(_ bytes: [UInt8]) -> String {
   bytes.map { String($0) }.joined(separator: " ")
