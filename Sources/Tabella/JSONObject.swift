@@ -19,8 +19,8 @@ public struct JSONObject: Hashable, Sendable {
   /// Creates an object of members with different keys. A repeated key is a programming error.
   ///
   /// - Complexity: O(n log n).
-  public init(_ members: some Sequence<(key: String, value: JSONValue)>) {
-    self.members = members.map { Member(key: $0.key, value: $0.value) }.sorted { $0.key < $1.key }
+  public init(_ members: [(String, JSONValue)]) {
+    self.members = members.map { Member(key: $0.0, value: $0.1) }.sorted { $0.key < $1.key }
     precondition(firstRepeated == nil, "a key is repeated")
   }
 
@@ -88,6 +88,6 @@ extension JSONObject: RandomAccessCollection {
 extension JSONObject: ExpressibleByDictionaryLiteral {
   /// Creates an object of members with different keys.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
-    self.init(elements.map { (key: $0.0, value: $0.1) })
+    self.init(elements)
   }
 }

@@ -121,7 +121,7 @@ def find_their_libraries(root):
 
 
 def start_without_cxx(root):
-    """The libraries of C++ are loaded only for providers that others wrote: their symbols take a fifth of a start."""
+    """The libraries of C++ are loaded only for providers that others wrote: their symbols take a sixth of a start."""
     wrong = []
     for first in binaries(root):
         if os.path.dirname(first) == "lib/tabella/runtime":

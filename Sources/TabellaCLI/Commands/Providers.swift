@@ -136,9 +136,7 @@ func claims(_ manifest: Manifest) -> String {
 }
 
 /// A provider as JSON: its manifest and more members.
-func providerJSON(
-  _ entry: Catalogue.Entry, _ more: JSONObject = [:]
-) -> JSONValue {
+func providerJSON(_ entry: Catalogue.Entry, _ more: JSONObject = [:]) -> JSONValue {
   let manifest = entry.manifest
   func texts(_ list: [String]) -> JSONValue { .array(list.map { .string($0) }) }
   let members: JSONObject = [

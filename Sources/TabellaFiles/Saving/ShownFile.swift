@@ -127,7 +127,7 @@ public struct Reading: Hashable, Sendable {
 
   /// Creates a reading. `options` contains the options that differ from the defaults; nil entries are ignored.
   public init(_ provider: String, _ options: [String?] = []) {
-    let said = options.compactMap { $0 }.map { "\($0.utf8.count) \($0)" }.joined(separator: "")
+    let said = options.compactMap { $0 }.map { "\($0.utf8.count) \($0)" }.joined()
     let digest = Array(said.utf8).withUnsafeBytes { digest64($0) }
     token = said.isEmpty ? provider : "\(provider)-\(String(digest, radix: 16))"
   }
