@@ -16,6 +16,11 @@ INLINE uint64_t multiplied(uint64_t word) {
     return (uint64_t)_mm_cvtsi128_si64(product);
 }
 
+/* Looks up each byte, which is below 16, in a table of 16 bytes. */
+#define LOOK_UP(found, table, bytes)                                                               \
+    (*(found) = (bytes64)_mm512_shuffle_epi8(                                                      \
+         _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(table))), (__m512i)(bytes)))
+
 static const uint8_t numbers[BLOCK] __attribute__((aligned(BLOCK))) = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,

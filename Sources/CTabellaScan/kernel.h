@@ -16,8 +16,8 @@
  * Testing that a byte is absent costs less than locating it.
  *
  * The code is plain C with clang's vector extensions. The including file first defines what its machine
- * does differently: PREFIX_SUM, PLACES, and the quoting of cells. All functions are static, so that
- * each file has its own copy.
+ * does differently: PREFIX_SUM, PLACES, LOOK_UP, and the quoting of cells. All functions are static, so
+ * that each file has its own copy.
  */
 #include "versions.h"
 
@@ -427,6 +427,69 @@ static size_t find_text(const uint8_t *bytes, size_t count, tabella_scan_text te
     return count;
 }
 
+/* Whether one of the texts whose bits are set begins at an offset. */
+INLINE bool is_any(const uint8_t *bytes, size_t count, size_t at, const tabella_scan_texts *texts,
+                   uint8_t bits) {
+    for (size_t number = 0; number < texts->count; number++) {
+        const tabella_scan_text *text = &texts->texts[number];
+        if (bits >> number % 8 & 1 && text->count <= count - at && is_text(bytes + at, text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The bits of the texts that can begin at each offset of a block. It reads the first bytes after the block. */
+#ifdef LOOK_UP
+INLINE void beginning(bytes64 *answers, const uint8_t *bytes, const tabella_scan_texts *texts) {
+    bytes64 block, low, high;
+    *answers = ~(bytes64){0};
+    for (size_t at = 0; at < TABELLA_SCAN_COMPARED; at++) {
+        load(&block, bytes + at);
+        LOOK_UP(&low, texts->low[at], block & 15);
+        LOOK_UP(&high, texts->high[at], block >> 4);
+        *answers &= low & high;
+    }
+}
+#endif
+
+static size_t find_any(const uint8_t *bytes, size_t count, const tabella_scan_texts *texts) {
+    if (count < texts->shortest) { return count; }
+    size_t at = 0;
+#ifdef LOOK_UP
+    size_t blocks = count < TABELLA_SCAN_COMPARED ? 0 : count - TABELLA_SCAN_COMPARED + 1;
+    bytes64 answers;
+    while (blocks - at >= BLOCK) {
+        size_t size = blocks - at >= GROUP ? GROUP : BLOCK;
+        bytes64 all = {0};
+        for (size_t start = 0; start < size; start += BLOCK) {
+            beginning(&answers, bytes + at + start, texts);
+            all |= answers;
+        }
+        if (mask_of(&all, 0) == ~0ull) {
+            at += size;
+            continue;
+        }
+        for (size_t end = at + size; at < end; at += BLOCK) {
+            beginning(&answers, bytes + at, texts);
+            for (uint64_t left = ~mask_of(&answers, 0); left != 0; left &= left - 1) {
+                size_t place = (size_t)__builtin_ctzll(left);
+                if (is_any(bytes, count, at + place, texts, answers[place])) { return at + place; }
+            }
+        }
+    }
+#endif
+    for (size_t starts = count - texts->shortest + 1; at < starts; at++) {
+        uint8_t bits = 0xFF;
+        for (size_t next = 0; next < TABELLA_SCAN_COMPARED && at + next < count; next++) {
+            uint8_t byte = bytes[at + next];
+            bits &= texts->low[next][byte & 15] & texts->high[next][byte >> 4];
+        }
+        if (bits != 0 && is_any(bytes, count, at, texts, bits)) { return at; }
+    }
+    return count;
+}
+
 /* Bit i is set if byte i of a block is `least` or more. */
 INLINE uint64_t mask_from(const bytes64 *block, uint8_t least) {
     bytes64 answers = (bytes64)(*block >= least);
@@ -501,4 +564,5 @@ static bool is_utf8(const uint8_t *bytes, size_t count) {
 
 const tabella_scan_version VERSION = {count_records, skip_records, find_separators,
                                       find_ends,     has_any,      find_text,
-                                      is_utf8,       unquote,      quote};
+                                      find_any,      is_utf8,      unquote,
+                                      quote};

@@ -69,6 +69,31 @@ size_t tabella_scan_find(const uint8_t *bytes, size_t count, tabella_scan_text t
     return chosen()->find(bytes, count, text);
 }
 
+tabella_scan_texts tabella_scan_prepare(const tabella_scan_text *texts, size_t count) {
+    tabella_scan_texts prepared = {.texts = texts, .count = count, .shortest = texts[0].count};
+    for (size_t number = 0; number < count; number++) {
+        const tabella_scan_text *text = &texts[number];
+        uint8_t bit = (uint8_t)(1u << number % 8);
+        if (text->count < prepared.shortest) { prepared.shortest = text->count; }
+        for (size_t at = 0; at < TABELLA_SCAN_COMPARED; at++) {
+            for (unsigned byte = 0; byte < 256; byte++) {
+                bool is_letter = text->folds && byte >= 'A' && byte <= 'Z';
+                /* Behind a short text, each byte is right. */
+                if (at < text->count && (is_letter ? byte | 0x20 : byte) != text->text[at]) { continue; }
+                prepared.low[at][byte & 15] |= bit;
+                prepared.high[at][byte >> 4] |= bit;
+            }
+        }
+    }
+    return prepared;
+}
+
+size_t tabella_scan_find_any(const uint8_t *bytes, size_t count, const tabella_scan_texts *texts) {
+    /* Two rare bytes of a single text are compared with less effort. */
+    return texts->count == 1 ? chosen()->find(bytes, count, texts->texts[0])
+                             : chosen()->find_any(bytes, count, texts);
+}
+
 int tabella_scan_is_utf8(const uint8_t *bytes, size_t count) {
     return chosen()->is_utf8(bytes, count);
 }

@@ -26,6 +26,7 @@ typedef struct {
                                tabella_scan_state *state, uint32_t *ends, size_t room);
     bool (*has)(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, uint8_t c, uint8_t d);
     size_t (*find)(const uint8_t *bytes, size_t count, tabella_scan_text text);
+    size_t (*find_any)(const uint8_t *bytes, size_t count, const tabella_scan_texts *texts);
     bool (*is_utf8)(const uint8_t *bytes, size_t count);
     size_t (*unquote)(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t *place,
                       size_t *read);

@@ -13,8 +13,8 @@ package final class RecordFinder {
   private static let longRun = 64
   /// The terms. A record must contain all of them. The first one is the rarest.
   private var terms: [Term]
-  /// Whether the terms were compared in a part of the text.
-  private var isOrdered = false
+  /// Whether the terms were compared in a part of the text, or there is only one.
+  private(set) var isOrdered: Bool
 
   /// Creates a finder. Returns nil if the rules have an escape, which changes the stored text, or if no term can be
   /// searched.
@@ -23,11 +23,12 @@ package final class RecordFinder {
     let terms = terms.compactMap { Term($0, quote: rules.quote) }
     guard !terms.isEmpty else { return nil }
     self.terms = terms.sorted { $0.worth > $1.worth }
+    isOrdered = terms.count == 1
   }
 
   /// Orders the terms by the number of their occurrences in a page.
   private func order(by page: RecordPage) {
-    if isOrdered || terms.count == 1 { return }
+    if isOrdered { return }
     isOrdered = true
     let bytes = page.textBytes(from: page.start(of: page.numbers.lowerBound))
     let counts = terms.map { $0.count(in: bytes) }
@@ -44,12 +45,12 @@ package final class RecordFinder {
     var runs: [Range<Int>] = []
     var run: Range<Int>?
     var next = first
-    let hits = terms[0].hits()
     while next < page.numbers.upperBound {
       let start = page.start(of: next)
       let rest = page.textBytes(from: start)
-      guard let hit = hits.next(in: rest, at: start) else { break }
-      let record = page.number(ofRecordAt: hit, from: next)
+      let hit = terms[0].first(in: rest)
+      guard hit < rest.count else { break }
+      let record = page.number(ofRecordAt: start + hit, from: next)
       next = record + 1
       guard isFound(in: page, record) else { continue }
       if let open = run, record - open.upperBound > RecordFinder.gap {
@@ -77,83 +78,51 @@ package final class RecordFinder {
       || terms.dropFirst().allSatisfy { $0.isFound(in: page.bytes(of: record)) }
   }
 
-  /// At least one of several texts.
+  /// At least one of several texts, in the form of the scanning kernel.
   private final class Term {
-    let texts: [Text]
+    private let texts: [Text]
+    private let parts: UnsafeMutableBufferPointer<tabella_scan_text>
+    private var prepared: tabella_scan_texts
 
     /// Returns nil if one of the texts cannot be searched.
     init?(_ term: SearchTerm, quote: UInt8?) {
-      texts = term.texts.compactMap { Text($0, folds: term.ignoresCase, quote: quote) }
-      guard texts.count == term.texts.count else { return nil }
+      let texts = term.texts.compactMap { Text($0, folds: term.ignoresCase, quote: quote) }
+      guard !texts.isEmpty, texts.count == term.texts.count else { return nil }
+      self.texts = texts
+      parts = .allocate(capacity: texts.count)
+      _ = parts.initialize(from: texts.map(\.text))
+      prepared = tabella_scan_prepare(parts.baseAddress!, texts.count)
     }
+
+    deinit { parts.deallocate() }
 
     /// Long texts are rare, and a few texts are found fast.
-    var worth: Int { (texts.map(\.count).min() ?? 0) * 4 - texts.count }
+    var worth: Int { prepared.shortest * 4 - texts.count }
 
+    /// The offset of the first text; the number of bytes if none occurs.
     func first(in bytes: UnsafeRawBufferPointer) -> Int {
-      var end = bytes.count
-      for text in texts {
-        // A text that begins in front of the first one so far can end behind it.
-        let most = min(bytes.count, end + text.count - 1)
-        let found = text.first(in: UnsafeRawBufferPointer(rebasing: bytes[..<most]))
-        if found < most { end = min(end, found) }
-      }
-      return end
+      guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+      return tabella_scan_find_any(base, bytes.count, &prepared)
     }
 
-    /// The number of occurrences, without overlaps of a text with itself.
+    /// The number of occurrences, without overlaps.
     func count(in bytes: UnsafeRawBufferPointer) -> Int {
-      texts.reduce(0) { sum, text in
-        var (count, at) = (0, 0)
-        while at < bytes.count {
-          let found = text.first(in: UnsafeRawBufferPointer(rebasing: bytes[at...]))
-          at += found
-          if at < bytes.count { count += 1 }
-          at += text.count
-        }
-        return sum + count
+      var (count, at) = (0, 0)
+      while at < bytes.count {
+        at += first(in: UnsafeRawBufferPointer(rebasing: bytes[at...]))
+        if at < bytes.count { count += 1 }
+        at += prepared.shortest
       }
+      return count
     }
 
-    func isFound(in bytes: UnsafeRawBufferPointer) -> Bool {
-      texts.contains { $0.first(in: bytes) < bytes.count }
-    }
-
-    func hits() -> Hits { Hits(texts) }
-  }
-
-  /// Finds the texts of a term one after the other, in one pass for each text.
-  private final class Hits {
-    private let texts: [Text]
-    /// The next occurrence of each text, as an offset in the page.
-    private var known: [Int?]
-
-    init(_ texts: [Text]) {
-      self.texts = texts
-      known = Array(repeating: nil, count: texts.count)
-    }
-
-    /// The offset in the page of the next occurrence in `bytes`, which begin at `start` and end with the page; nil if
-    /// there is none. `start` ascends.
-    func next(in bytes: UnsafeRawBufferPointer, at start: Int) -> Int? {
-      var nearest = Int.max
-      for index in texts.indices {
-        if known[index].map({ $0 < start }) ?? true {
-          let found = texts[index].first(in: bytes)
-          known[index] = found < bytes.count ? start + found : .max
-        }
-        nearest = min(nearest, known[index] ?? .max)
-      }
-      return nearest == .max ? nil : nearest
-    }
+    func isFound(in bytes: UnsafeRawBufferPointer) -> Bool { first(in: bytes) < bytes.count }
   }
 
   /// A text in the form of the scanning kernel.
   private final class Text {
     private let bytes: UnsafeMutablePointer<UInt8>
-    private let text: tabella_scan_text
-
-    var count: Int { text.count }
+    let text: tabella_scan_text
 
     /// Returns nil for a text of line ends, because some of them are not part of a record.
     init?(_ whole: [UInt8], folds: Bool, quote: UInt8?) {
@@ -166,11 +135,6 @@ package final class RecordFinder {
     }
 
     deinit { bytes.deallocate() }
-
-    func first(in bytes: UnsafeRawBufferPointer) -> Int {
-      guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-      return tabella_scan_find(base, bytes.count, text)
-    }
 
     /// The longest piece without quotes and line ends, or one quote.
     private static func storedPiece(of text: [UInt8], _ quote: UInt8?) -> [UInt8]? {

@@ -55,6 +55,8 @@ public final class RecordReader {
   private var hasBuffers = true
   /// Receives large buffers that the reader no longer needs.
   private let spares: SpareBuffers?
+  /// Whether the text is a share of a larger one.
+  var isShare: Bool { spares != nil }
   /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
   private var start = 0
   private var filled = 0

@@ -2,8 +2,9 @@ import CTabellaScan
 import Tabella
 
 extension RecordReader {
-  /// The number of bytes that one call examines. Then its caller can report progress, or let threads share the rest.
-  private var searchedSize: Int { sizes.ahead * 2 }
+  /// The number of bytes that one call examines. Then its caller can report progress, or let threads share the rest. One
+  /// call examines a whole share.
+  private var searchedSize: Int { isShare ? source.size ?? .max : sizes.ahead * 2 }
   /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
   private var leastWindow: Int { sizes.ahead / 16 }
   /// The smallest and the largest page around a hit. Pages grow while they have several found records.
@@ -19,10 +20,16 @@ extension RecordReader {
     from first: Int, _ finder: RecordFinder, _ cancel: CancelFlag,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Int
   ) throws(TableError) -> Int {
-    guard var page = try page(with: first) else { return first }
     var next = first
     var size = pageSizes.lowerBound
-    let end = page.offset + searchedSize
+    // The terms are compared in the first page. Without that, a page is only necessary where a record has a hit.
+    let skips =
+      finder.isOrdered && source.size != nil && first == index.known && !index.isComplete
+    var found = skips ? nil : try page(with: first)
+    guard let begin = skips ? index.frontier : found?.offset else { return first }
+    let end = begin.advancedUp(by: searchedSize)
+    if skips { found = try nextPage(after: &next, at: begin, until: end, finder, size) }
+    guard var page = found else { return next }
     while true {
       let runs = finder.runs(in: page, from: next)
       for run in runs {

@@ -155,32 +155,4 @@ import Testing
     #expect(found == (0..<10).map { $0 * 10_000 + 7 } && next == 100_000)
     #expect(reader.index.known == 100_000 && reader.index.isComplete)
   }
-
-  /// Every version of the kernel finds the first occurrence.
-  @Test(arguments: 0..<60) func theKernelFindsTheFirstOccurrence(_ seed: Int) {
-    var generator = SeededGenerator(seed: UInt64(seed))
-    let text = Self.text(&generator, 700)
-    for term in Self.terms(&generator) {
-      for wanted in term.texts {
-        let cell = term.ignoresCase ? text.map { NaturalOrder.folded($0) } : text
-        let naive =
-          (0..<max(0, cell.count - wanted.count + 1)).first {
-            cell[$0..<$0 + wanted.count].elementsEqual(wanted)
-          } ?? cell.count
-        let (one, other) = (
-          Int.random(in: 0..<wanted.count, using: &generator),
-          Int.random(in: 0..<wanted.count, using: &generator)
-        )
-        wanted.withUnsafeBufferPointer { wanted in
-          let scanned = tabella_scan_text(
-            text: wanted.baseAddress!, count: wanted.count, first: min(one, other),
-            second: max(one, other), folds: term.ignoresCase ? 1 : 0)
-          text.withUnsafeBufferPointer { text in
-            guard let base = text.baseAddress else { return }
-            #expect(tabella_scan_find(base, text.count, scanned) == naive)
-          }
-        }
-      }
-    }
-  }
 }

@@ -1,7 +1,7 @@
 import CTabellaScan
-import Tabella
 import Testing
 
+@testable import Tabella
 @testable import TabellaFiles
 @testable import TabellaTestSupport
 
@@ -227,6 +227,50 @@ import Testing
           #expect(Array(place[..<length]) == naive)
           #expect(read == at)
         }
+      }
+    }
+  }
+
+  /// One text and several ones, at the end of the bytes, too. The memory behind the bytes belongs to other texts.
+  @Test(arguments: versions, 0..<60)
+  func theFirstTextIsTheNaiveOne(_ version: UInt32, _ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = RecordSearchTests.text(&generator, 700) + [UInt8(ascii: "x")]
+    let folds = Bool.random(using: &generator)
+    func folded(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+      bytes.map { folds ? NaturalOrder.folded($0) : $0 }
+    }
+    let wanted = (0..<[1, 2, 8, 20].randomElement(using: &generator)!).map { _ in
+      let length = Int.random(in: 1...6, using: &generator)
+      let part = text[Int.random(in: text.indices, using: &generator)...].prefix(length)
+      // Most texts do not occur.
+      let isOther = Int.random(in: 0..<3, using: &generator) > 0
+      return folded(part) + (isOther ? [UInt8(ascii: "~")] : [])
+    }
+    let texts = wanted.map { bytes in
+      let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+      _ = buffer.initialize(from: bytes)
+      let compared = [0, 1].map { _ in Int.random(in: bytes.indices, using: &generator) }.sorted()
+      return tabella_scan_text(
+        text: buffer.baseAddress!, count: bytes.count, first: compared[0], second: compared[1],
+        folds: folds ? 1 : 0)
+    }
+    defer { for text in texts { text.text.deallocate() } }
+    var prepared = texts.withUnsafeBufferPointer {
+      tabella_scan_prepare($0.baseAddress!, $0.count)
+    }
+    with(version) {
+      for _ in 0..<8 {
+        let ends = [0, 1].map { _ in Int.random(in: 0...text.count, using: &generator) }.sorted()
+        let cell = folded(text[ends[0]..<ends[1]])
+        let naive = cell.indices.first { at in wanted.contains { cell[at...].starts(with: $0) } }
+        let found = texts.withUnsafeBufferPointer { texts in
+          prepared.texts = texts.baseAddress!
+          return text.withUnsafeBufferPointer {
+            tabella_scan_find_any($0.baseAddress! + ends[0], cell.count, &prepared)
+          }
+        }
+        #expect(found == naive ?? cell.count)
       }
     }
   }
