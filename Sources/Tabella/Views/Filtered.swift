@@ -50,6 +50,8 @@ public final class FilteredSource: MappedSource {
   private var filter: RowFilter?
   var known: [Int: Section] = [:]
   private var window: Window?
+  /// The request that was read last.
+  private var lastRequest: RowRequest?
   /// The part of the base that skips rows.
   private lazy var searching = base.searching
 
@@ -74,7 +76,7 @@ public final class FilteredSource: MappedSource {
 
   override func forget() {
     super.forget()
-    (filter, window) = (nil, nil)
+    (filter, window, lastRequest) = (nil, nil, nil)
     known = [:]
   }
 
@@ -95,7 +97,11 @@ public final class FilteredSource: MappedSource {
   override func count(
     inSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Count {
-    let known = try self.known(section, toEnd: minimum == .max) { $0.passing.count >= minimum }
+    // A caller that asks whether there is another row usually reads it next.
+    let isNext = minimum == (known[section]?.passing.count).map { $0 + 1 }
+    let known = try self.known(
+      section, reading: isNext ? lastRequest : nil, toEnd: minimum == .max
+    ) { $0.passing.count >= minimum }
     return known.isComplete ? .exact(known.passing.count) : .atLeast(known.passing.count)
   }
 
@@ -148,6 +154,7 @@ public final class FilteredSource: MappedSource {
   }
 
   override func read(_ request: RowRequest) throws(TableError) -> Batch {
+    lastRequest = request
     let passing = try known(request.section, reading: request) {
       $0.passing.count > request.first
     }.passing
@@ -230,11 +237,13 @@ public final class FilteredSource: MappedSource {
     of state: Section, _ section: Int, until isEnough: (Section) -> Bool,
     _ onProgress: (Int) -> Void
   ) throws(TableError) -> Bool {
+    let earlier = (state.passing.count, state.read)
     let end = try base.readShares(
       ofSection: section, from: state.read, size: ShareSize.results, keepsStarted: true
     ) {
       [conditions, search, dates, flag] share throws(TableError) in
       let view = try share.filtered(by: conditions, search: search, dates: dates)
+      view.earlier = earlier
       return try view.section(0, flag)
     } _: { (found: Section) throws(TableError) in
       state.append(found)
@@ -316,17 +325,22 @@ public final class FilteredSource: MappedSource {
       isUTF8: batch.isUTF8)
     filter?.passing(tested) { state.passing.append(first + $0) }
     state.read += batch.rowCount
-    state.isComplete = batch.rowCount == 0
-    if earlier != nil, !state.isComplete {
-      // To read on until a batch is empty would cost as much as a small share.
-      let count = try base.numberOfRows(inSection: section, knowing: state.read + 1)
-      state.isComplete = count == .exact(state.read)
-    }
+    state.isComplete = try batch.rowCount == 0 ? true : isShareRead(state)
     if request != nil, batch.rowCount > 0 {
       window = Window(
         section: section, rows: .run(first..<first + batch.rowCount), columns: columns, batch: batch
       )
     }
+  }
+
+  /// Whether the base is a share that has been read to its end. To read on until there are no rows would cost as much as
+  /// a small share.
+  private func isShareRead(_ state: Section) throws(TableError) -> Bool {
+    guard earlier != nil,
+      try base.numberOfRows(inSection: 0, knowing: 0) == .exact(state.read)
+    else { return false }
+    // The share now knows it, too.
+    return try base.numberOfRows(inSection: 0, knowing: state.read + 1).isExact
   }
 
   /// Lets the base find the next rows of a section that may satisfy the conditions.
@@ -348,7 +362,7 @@ public final class FilteredSource: MappedSource {
       isUTF8: batch.isUTF8)
     filter?.passing(tested) { state.passing.append(numbers[$0]) }
     state.read = found.next
-    state.isComplete = found.next == first
+    state.isComplete = try found.next == first ? true : isShareRead(state)
     if request != nil, batch.rowCount > 0 {
       window = Window(section: section, rows: .found(numbers), columns: columns, batch: batch)
     }

@@ -389,6 +389,42 @@ import Testing
   }
 
   /// A filter that passes few rows read the file with one thread until it had found enough of them.
+  /// The question whether there is another row found rows without their cells, so that all of them were read again.
+  @Test func `a filtered share reads the cells of a found row once`() throws {
+    final class Searched: TableDataSource, RowSearching {
+      let columns = [Column("text")]
+      let count = 1000
+      var (searches, otherReads) = (0, 0)
+      func numberOfRows(inSection section: Int, knowing minimum: Int) -> Count { .exact(count) }
+      func rows(_ request: RowRequest) -> Batch {
+        otherReads += 1
+        return .empty([.text], ids: false)
+      }
+      func rows(_ request: RowRequest, containing terms: [SearchTerm]) -> FoundRows {
+        searches += 1
+        let next = min(count, request.first + 100)
+        let numbers = (request.first..<next).filter { $0 % 40 == 7 }
+        let builder = BatchBuilder(request.columns.map { columns[$0].type }, ids: false)
+        for number in numbers {
+          for column in builder.columns { column.append("found \(number)") }
+        }
+        return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
+      }
+    }
+    let source = Searched()
+    let view = try source.filtered(by: [
+      Condition(column: 0, comparison: .matches, value: Array("found".utf8))
+    ])
+    view.earlier = (1, 40)
+    var found: [Cell] = []
+    try view.forEachBatch(ofShare: [0]) { batch, first throws(TableError) in
+      #expect(first == found.count)
+      for row in 0..<batch.rowCount { found += batch.row(row) }
+    }
+    #expect(found == (0..<25).map { .text("found \($0 * 40 + 7)") })
+    #expect(source.otherReads == 0 && source.searches == 10)
+  }
+
   @Test func `threads find rare rows`() throws {
     let count = 700_000
     let rare = [5, 150_000, 150_001, 320_000, 511_111, count - 1]
