@@ -202,7 +202,7 @@ public final class FilteredSource: MappedSource {
     let begin = state.read
     // Threads share long sections that are read to their end. If only some rows are needed, threads can read further than
     // necessary, so they begin only where rows that pass are rare.
-    var (alone, batches) = (toEnd ? 2 : FilteredSource.aloneForSome, 0)
+    var (alone, batches) = (toEnd ? 1 : FilteredSource.aloneForSome, 0)
     while !state.isComplete, !isEnough(state) {
       if batches >= alone, toEnd || fewPass(state) {
         let isShared = try shareRest(of: state, section, until: isEnough) {

@@ -2,9 +2,12 @@ import CTabellaScan
 import Tabella
 
 extension RecordReader {
-  /// The number of bytes that one call examines. Then its caller can report progress, or let threads share the rest. One
-  /// call examines a whole share.
-  private var searchedSize: Int { isShare ? source.size ?? .max : sizes.ahead * 2 }
+  /// The number of bytes that one call examines from an offset on. Then its caller can report progress, or let threads
+  /// share the rest, so the first call examines less. One call examines a whole share.
+  private func searchedSize(at offset: Int) -> Int {
+    if isShare { return source.size ?? .max }
+    return offset < sizes.ahead ? sizes.ahead : sizes.ahead * 2
+  }
   /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
   private var leastWindow: Int { sizes.ahead / 16 }
   /// The smallest and the largest page around a hit. Pages grow while they have several found records.
@@ -27,7 +30,7 @@ extension RecordReader {
       finder.isOrdered && source.size != nil && first == index.known && !index.isComplete
     var found = skips ? nil : try page(with: first)
     guard let begin = skips ? index.frontier : found?.offset else { return first }
-    let end = begin.advancedUp(by: searchedSize)
+    let end = begin.advancedUp(by: searchedSize(at: begin))
     if skips { found = try nextPage(after: &next, at: begin, until: end, finder, size) }
     guard var page = found else { return next }
     while true {
