@@ -427,21 +427,24 @@ static size_t find_text(const uint8_t *bytes, size_t count, tabella_scan_text te
     return count;
 }
 
-/* Whether one of the texts whose bits are set begins at an offset. */
-INLINE bool is_any(const uint8_t *bytes, size_t count, size_t at, const tabella_scan_texts *texts,
-                   uint8_t bits) {
+/* The offset of the first of the texts whose bits are set and whose compared bytes can be at a place. Returns `best`
+ * if none of them begins in front of it. */
+INLINE size_t first_of(const uint8_t *bytes, size_t count, size_t place, uint8_t bits,
+                       const tabella_scan_texts *texts, size_t best) {
     for (size_t number = 0; number < texts->count; number++) {
         const tabella_scan_text *text = &texts->texts[number];
-        if (bits >> number % 8 & 1 && text->count <= count - at && is_text(bytes + at, text)) {
-            return true;
+        if (!(bits >> number % 8 & 1) || place < text->first) { continue; }
+        size_t start = place - text->first;
+        if (start < best && text->count <= count - start && is_text(bytes + start, text)) {
+            best = start;
         }
     }
-    return false;
+    return best;
 }
 
-/* The bits of the texts that can begin at each offset of a block. It reads the first bytes after the block. */
+/* The bits of the texts whose compared bytes can begin at each byte of a block. It reads two bytes after the block. */
 #ifdef LOOK_UP
-INLINE void beginning(bytes64 *answers, const uint8_t *bytes, const tabella_scan_texts *texts) {
+INLINE void compared(bytes64 *answers, const uint8_t *bytes, const tabella_scan_texts *texts) {
     bytes64 block, low, high;
     *answers = ~(bytes64){0};
     for (size_t at = 0; at < TABELLA_SCAN_COMPARED; at++) {
@@ -454,40 +457,43 @@ INLINE void beginning(bytes64 *answers, const uint8_t *bytes, const tabella_scan
 #endif
 
 static size_t find_any(const uint8_t *bytes, size_t count, const tabella_scan_texts *texts) {
-    if (count < texts->shortest) { return count; }
-    size_t at = 0;
+    /* A text that begins in front of the best one can have its compared bytes behind those of that one. So the search
+     * goes on up to `end`. */
+    size_t at = 0, best = count, end = count;
 #ifdef LOOK_UP
-    size_t blocks = count < TABELLA_SCAN_COMPARED ? 0 : count - TABELLA_SCAN_COMPARED + 1;
     bytes64 answers;
-    while (blocks - at >= BLOCK) {
-        size_t size = blocks - at >= GROUP ? GROUP : BLOCK;
+    while (at < end && count - at >= BLOCK + TABELLA_SCAN_COMPARED - 1) {
+        size_t size = count - at >= GROUP + TABELLA_SCAN_COMPARED - 1 ? GROUP : BLOCK;
         bytes64 all = {0};
         for (size_t start = 0; start < size; start += BLOCK) {
-            beginning(&answers, bytes + at + start, texts);
+            compared(&answers, bytes + at + start, texts);
             all |= answers;
         }
         if (mask_of(&all, 0) == ~0ull) {
             at += size;
             continue;
         }
-        for (size_t end = at + size; at < end; at += BLOCK) {
-            beginning(&answers, bytes + at, texts);
+        for (size_t next = at + size; at < next && at < end; at += BLOCK) {
+            compared(&answers, bytes + at, texts);
             for (uint64_t left = ~mask_of(&answers, 0); left != 0; left &= left - 1) {
                 size_t place = (size_t)__builtin_ctzll(left);
-                if (is_any(bytes, count, at + place, texts, answers[place])) { return at + place; }
+                best = first_of(bytes, count, at + place, answers[place], texts, best);
             }
+            if (texts->furthest < end - best) { end = best + texts->furthest; }
         }
     }
 #endif
-    for (size_t starts = count - texts->shortest + 1; at < starts; at++) {
+    for (; at < end; at++) {
         uint8_t bits = 0xFF;
         for (size_t next = 0; next < TABELLA_SCAN_COMPARED && at + next < count; next++) {
             uint8_t byte = bytes[at + next];
             bits &= texts->low[next][byte & 15] & texts->high[next][byte >> 4];
         }
-        if (bits != 0 && is_any(bytes, count, at, texts, bits)) { return at; }
+        if (bits == 0) { continue; }
+        best = first_of(bytes, count, at, bits, texts, best);
+        if (texts->furthest < end - best) { end = best + texts->furthest; }
     }
-    return count;
+    return best;
 }
 
 /* Bit i is set if byte i of a block is `least` or more. */

@@ -75,11 +75,15 @@ tabella_scan_texts tabella_scan_prepare(const tabella_scan_text *texts, size_t c
         const tabella_scan_text *text = &texts[number];
         uint8_t bit = (uint8_t)(1u << number % 8);
         if (text->count < prepared.shortest) { prepared.shortest = text->count; }
+        if (text->first > prepared.furthest) { prepared.furthest = text->first; }
         for (size_t at = 0; at < TABELLA_SCAN_COMPARED; at++) {
+            size_t index = text->first + at;
             for (unsigned byte = 0; byte < 256; byte++) {
-                bool is_letter = text->folds && byte >= 'A' && byte <= 'Z';
-                /* Behind a short text, each byte is right. */
-                if (at < text->count && (is_letter ? byte | 0x20 : byte) != text->text[at]) { continue; }
+                bool is_upper = text->folds && byte >= 'A' && byte <= 'Z';
+                /* Behind the end of a text, each byte is right. */
+                if (index < text->count && (is_upper ? byte | 0x20 : byte) != text->text[index]) {
+                    continue;
+                }
                 prepared.low[at][byte & 15] |= bit;
                 prepared.high[at][byte >> 4] |= bit;
             }

@@ -97,13 +97,14 @@ typedef struct {
  * the bytes if the two bytes that are compared first are rare together. */
 size_t tabella_scan_find(const uint8_t *_Nonnull bytes, size_t count, tabella_scan_text text);
 
-/* Texts to search for at the same time. Their first bytes are compared first: bit i of a byte in the tables
- * belongs to the texts i, i + 8, and so on. */
-enum { TABELLA_SCAN_COMPARED = 3 };
+/* Texts to search for at the same time. Of each, the three bytes from its index `first` on are compared first: bit i
+ * of a byte in the tables belongs to the texts i, i + 8, and so on. */
+#define TABELLA_SCAN_COMPARED 3
 typedef struct {
     const tabella_scan_text *_Nonnull texts;
     size_t count;                            /* at least 1 */
     size_t shortest;                         /* the number of bytes of the shortest text */
+    size_t furthest;                         /* the greatest `first` of a text */
     uint8_t low[TABELLA_SCAN_COMPARED][16];  /* by the lower four bits of each compared byte */
     uint8_t high[TABELLA_SCAN_COMPARED][16]; /* by its upper four bits */
 } tabella_scan_texts;
@@ -112,7 +113,7 @@ typedef struct {
 tabella_scan_texts tabella_scan_prepare(const tabella_scan_text *_Nonnull texts, size_t count);
 
 /* The offset of the first occurrence of any text; `count` if there is none. The time is proportional to the
- * bytes if the first bytes of each text are rare together. */
+ * bytes if the compared bytes of each text are rare together. */
 size_t tabella_scan_find_any(const uint8_t *_Nonnull bytes, size_t count,
                              const tabella_scan_texts *_Nonnull texts);
 

@@ -82,7 +82,7 @@ package final class RecordFinder {
   private final class Term {
     private let texts: [Text]
     private let parts: UnsafeMutableBufferPointer<tabella_scan_text>
-    private var prepared: tabella_scan_texts
+    private let prepared: UnsafeMutablePointer<tabella_scan_texts>
 
     /// Returns nil if one of the texts cannot be searched.
     init?(_ term: SearchTerm, quote: UInt8?) {
@@ -90,19 +90,26 @@ package final class RecordFinder {
       guard !texts.isEmpty, texts.count == term.texts.count else { return nil }
       self.texts = texts
       parts = .allocate(capacity: texts.count)
-      _ = parts.initialize(from: texts.map(\.text))
-      prepared = tabella_scan_prepare(parts.baseAddress!, texts.count)
+      _ = parts.initialize(from: texts.map { $0.scanned(alone: texts.count == 1) })
+      prepared = .allocate(capacity: 1)
+      prepared.initialize(to: tabella_scan_prepare(parts.baseAddress!, texts.count))
     }
 
-    deinit { parts.deallocate() }
+    deinit {
+      prepared.deallocate()
+      parts.deallocate()
+    }
+
+    /// The number of bytes of the shortest text.
+    private var shortest: Int { prepared.pointee.shortest }
 
     /// Long texts are rare, and a few texts are found fast.
-    var worth: Int { prepared.shortest * 4 - texts.count }
+    var worth: Int { shortest * 4 - texts.count }
 
     /// The offset of the first text; the number of bytes if none occurs.
     func first(in bytes: UnsafeRawBufferPointer) -> Int {
       guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-      return tabella_scan_find_any(base, bytes.count, &prepared)
+      return tabella_scan_find_any(base, bytes.count, prepared)
     }
 
     /// The number of occurrences, without overlaps.
@@ -111,7 +118,7 @@ package final class RecordFinder {
       while at < bytes.count {
         at += first(in: UnsafeRawBufferPointer(rebasing: bytes[at...]))
         if at < bytes.count { count += 1 }
-        at += prepared.shortest
+        at += shortest
       }
       return count
     }
@@ -119,22 +126,29 @@ package final class RecordFinder {
     func isFound(in bytes: UnsafeRawBufferPointer) -> Bool { first(in: bytes) < bytes.count }
   }
 
-  /// A text in the form of the scanning kernel.
+  /// A text that is stored in the records that contain it.
   private final class Text {
-    private let bytes: UnsafeMutablePointer<UInt8>
-    let text: tabella_scan_text
+    private let bytes: UnsafeMutableBufferPointer<UInt8>
+    private let folds: Bool
 
     /// Returns nil for a text of line ends, because some of them are not part of a record.
     init?(_ whole: [UInt8], folds: Bool, quote: UInt8?) {
       guard let text = Text.storedPiece(of: whole, quote) else { return nil }
       bytes = .allocate(capacity: text.count)
-      bytes.initialize(from: text, count: text.count)
-      let (first, second) = Text.rarest(text)
-      self.text = tabella_scan_text(
-        text: bytes, count: text.count, first: first, second: second, folds: folds ? 1 : 0)
+      _ = bytes.initialize(from: text)
+      self.folds = folds
     }
 
     deinit { bytes.deallocate() }
+
+    /// The text in the form of the scanning kernel, which is valid as long as this object. The kernel compares other
+    /// bytes first if it searches for several texts.
+    func scanned(alone isAlone: Bool) -> tabella_scan_text {
+      let (first, second) = isAlone ? rarest : (rarestPlace, 0)
+      return tabella_scan_text(
+        text: bytes.baseAddress!, count: bytes.count, first: first, second: second,
+        folds: folds ? 1 : 0)
+    }
 
     /// The longest piece without quotes and line ends, or one quote.
     private static func storedPiece(of text: [UInt8], _ quote: UInt8?) -> [UInt8]? {
@@ -144,11 +158,22 @@ package final class RecordFinder {
     }
 
     /// The indices of the two rarest bytes, in ascending order.
-    private static func rarest(_ text: [UInt8]) -> (Int, Int) {
-      let order = text.indices.sorted { frequency(text[$0]) < frequency(text[$1]) }
+    private var rarest: (Int, Int) {
+      let order = bytes.indices.sorted {
+        Text.frequency(bytes[$0]) < Text.frequency(bytes[$1])
+      }
       // Two different bytes exclude more than one byte twice.
-      let other = order.first { text[$0] != text[order[0]] } ?? order.last ?? 0
+      let other = order.first { bytes[$0] != bytes[order[0]] } ?? order.last ?? 0
       return (min(order[0], other), max(order[0], other))
+    }
+
+    /// The index of the first of the three adjacent bytes that are rarest together.
+    private var rarestPlace: Int {
+      let compared = Int(TABELLA_SCAN_COMPARED)
+      func frequency(at place: Int) -> Int {
+        bytes[place..<min(place + compared, bytes.count)].reduce(0) { $0 + Text.frequency($1) }
+      }
+      return (0...max(0, bytes.count - compared)).min { frequency(at: $0) < frequency(at: $1) } ?? 0
     }
 
     /// A rough estimate of how frequent a byte is in tables and logs.
