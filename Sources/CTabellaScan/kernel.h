@@ -427,8 +427,8 @@ static size_t find_text(const uint8_t *bytes, size_t count, tabella_scan_text te
     return count;
 }
 
-/* The offset of the first of the texts whose bits are set and whose compared bytes can be at a place. Returns `best`
- * if none of them begins in front of it. */
+/* The offset of the first of the texts whose bits are set and whose compared bytes can be at a place.
+ * Returns `best` if none of them begins in front of it. */
 INLINE size_t first_of(const uint8_t *bytes, size_t count, size_t place, uint8_t bits,
                        const tabella_scan_texts *texts, size_t best) {
     for (size_t number = 0; number < texts->count; number++) {
@@ -442,7 +442,8 @@ INLINE size_t first_of(const uint8_t *bytes, size_t count, size_t place, uint8_t
     return best;
 }
 
-/* The bits of the texts whose compared bytes can begin at each byte of a block. It reads two bytes after the block. */
+/* The bits of the texts whose compared bytes can begin at each byte of a block. It reads two bytes
+ * after the block. */
 #ifdef LOOK_UP
 INLINE void compared(bytes64 *answers, const uint8_t *bytes, const tabella_scan_texts *texts) {
     bytes64 block, low, high;
@@ -457,8 +458,8 @@ INLINE void compared(bytes64 *answers, const uint8_t *bytes, const tabella_scan_
 #endif
 
 static size_t find_any(const uint8_t *bytes, size_t count, const tabella_scan_texts *texts) {
-    /* A text that begins in front of the best one can have its compared bytes behind those of that one. So the search
-     * goes on up to `end`. */
+    /* A text that begins in front of the best one can have its compared bytes behind those of that one.
+     * So the search goes on up to `end`. */
     size_t at = 0, best = count, end = count;
 #ifdef LOOK_UP
     bytes64 answers;

@@ -97,8 +97,8 @@ typedef struct {
  * the bytes if the two bytes that are compared first are rare together. */
 size_t tabella_scan_find(const uint8_t *_Nonnull bytes, size_t count, tabella_scan_text text);
 
-/* Texts to search for at the same time. Of each, the three bytes from its index `first` on are compared first: bit i
- * of a byte in the tables belongs to the texts i, i + 8, and so on. */
+/* Texts to search for at the same time. Of each, the three bytes from its index `first` on are compared
+ * first: bit i of a byte in the tables belongs to the texts i, i + 8, and so on. */
 #define TABELLA_SCAN_COMPARED 3
 typedef struct {
     const tabella_scan_text *_Nonnull texts;
@@ -112,8 +112,8 @@ typedef struct {
 /* Prepares a search for texts. They must exist as long as the result is used. */
 tabella_scan_texts tabella_scan_prepare(const tabella_scan_text *_Nonnull texts, size_t count);
 
-/* The offset of the first occurrence of any text; `count` if there is none. The time is proportional to the
- * bytes if the compared bytes of each text are rare together. */
+/* The offset of the first occurrence of any text; `count` if there is none. The time is proportional to
+ * the bytes if the compared bytes of each text are rare together. */
 size_t tabella_scan_find_any(const uint8_t *_Nonnull bytes, size_t count,
                              const tabella_scan_texts *_Nonnull texts);
 
