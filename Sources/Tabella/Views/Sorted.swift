@@ -14,6 +14,8 @@ public final class SortedSource: MappedSource {
 
   let descriptors: [SortDescriptor]
   var orders: [Int: Order] = [:]
+  /// The base rows of a section that were read to place the rows of the last batch.
+  var compared: [Int: [Int]] = [:]
   /// The base rows of the first rows of a section that has no order. There are ``headLimit`` of them.
   var heads: [Int: [UInt32]] = [:]
 
@@ -46,8 +48,7 @@ public final class SortedSource: MappedSource {
 
   override func forget() {
     super.forget()
-    orders = [:]
-    heads = [:]
+    (orders, heads, compared) = ([:], [:], [:])
     groupsSortedAlone = 0
   }
 
