@@ -65,10 +65,6 @@ int tabella_scan_has(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, u
     return chosen()->has(bytes, count, a, b, c, d);
 }
 
-size_t tabella_scan_find(const uint8_t *bytes, size_t count, tabella_scan_text text) {
-    return chosen()->find(bytes, count, text);
-}
-
 tabella_scan_texts tabella_scan_prepare(const tabella_scan_text *texts, size_t count) {
     tabella_scan_texts prepared = {.texts = texts, .count = count, .shortest = texts[0].count};
     for (size_t number = 0; number < count; number++) {

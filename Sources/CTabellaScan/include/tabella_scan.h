@@ -93,12 +93,8 @@ typedef struct {
     int folds;                    /* whether the case of ASCII letters is ignored */
 } tabella_scan_text;
 
-/* The offset of the first occurrence of a text; `count` if there is none. The time is proportional to
- * the bytes if the two bytes that are compared first are rare together. */
-size_t tabella_scan_find(const uint8_t *_Nonnull bytes, size_t count, tabella_scan_text text);
-
-/* Texts to search for at the same time. Of each, the three bytes from its index `first` on are compared
- * first: bit i of a byte in the tables belongs to the texts i, i + 8, and so on. */
+/* Texts to search for at the same time. If there are several, the three bytes of each from its index
+ * `first` on are compared first: bit i of a byte in the tables belongs to the texts i, i + 8, and so on. */
 #define TABELLA_SCAN_COMPARED 3
 typedef struct {
     const tabella_scan_text *_Nonnull texts;

@@ -80,6 +80,7 @@ package final class RecordFinder {
 
   /// At least one of several texts, in the form of the scanning kernel.
   private final class Term {
+    /// The owners of the bytes of ``parts``.
     private let texts: [Text]
     private let parts: UnsafeMutableBufferPointer<tabella_scan_text>
     private let prepared: UnsafeMutablePointer<tabella_scan_texts>

@@ -25,7 +25,7 @@ extension RecordReader {
   ) throws(TableError) -> Int {
     var next = first
     var size = pageSizes.lowerBound
-    // The terms are compared in the first page. Without that, a page is only necessary where a record has a hit.
+    // Several terms are compared in the first page. Otherwise a page is only necessary where a record has a hit.
     let skips =
       finder.isOrdered && source.size != nil && first == index.known && !index.isComplete
     var found = skips ? nil : try page(with: first)
