@@ -354,7 +354,9 @@ public final class RecordReader {
   }
 
   private static func hasLineEnd(_ bytes: Slice<UnsafeMutableRawBufferPointer>) -> Bool {
-    bytes.contains { $0 == 10 || $0 == 13 }
+    let bytes = UnsafeRawBufferPointer(rebasing: bytes)
+    guard let first = bytes.baseAddress else { return false }
+    return tabella_scan_has(first, bytes.count, 10, 13, 10, 13) != 0
   }
 }
 
