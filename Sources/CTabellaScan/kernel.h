@@ -572,4 +572,4 @@ static bool is_utf8(const uint8_t *bytes, size_t count) {
 const tabella_scan_version VERSION = {count_records, skip_records, find_separators,
                                       find_ends,     has_any,      find_text,
                                       find_any,      is_utf8,      unquote,
-                                      quote};
+                                      join,          quote};

@@ -103,6 +103,11 @@ size_t tabella_scan_unquote(const uint8_t *bytes, size_t count, uint8_t quote, u
     return chosen()->unquote(bytes, count, quote, place, read);
 }
 
+size_t tabella_scan_join(const uint8_t *bytes, size_t count, uint8_t delimiter, uint8_t quote,
+                         uint8_t separator, uint8_t *place) {
+    return chosen()->join(bytes, count, delimiter, quote, separator, place);
+}
+
 size_t tabella_scan_quote(const uint8_t *bytes, size_t count, uint8_t *place) {
     return chosen()->quote(bytes, count, place);
 }

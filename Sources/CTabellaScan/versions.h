@@ -30,6 +30,8 @@ typedef struct {
     bool (*is_utf8)(const uint8_t *bytes, size_t count);
     size_t (*unquote)(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t *place,
                       size_t *read);
+    size_t (*join)(const uint8_t *bytes, size_t count, uint8_t delimiter, uint8_t quote,
+                   uint8_t separator, uint8_t *place);
     size_t (*quote)(const uint8_t *bytes, size_t count, uint8_t *place);
 } tabella_scan_version;
 

@@ -95,7 +95,9 @@ final class SourceBox {
 
   fileprivate func table(for id: tabella_string) -> UnsafeRawPointer? {
     let crossing = CrossingAbility.all.first { id.holds($0.id) }
-    guard let crossing else { return searchingTable(for: id) ?? sharingTable(for: id) }
+    guard let crossing else {
+      return searchingTable(for: id) ?? sharingTable(for: id) ?? digestingTable(for: id)
+    }
     return abilities.contains(crossing.ability) ? crossing.table : nil
   }
 }

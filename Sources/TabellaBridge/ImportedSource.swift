@@ -12,7 +12,7 @@ package func importSource(
   let source = try ImportedSource(ForeignSource(raw, provider: provider))
   return try CheckedSource(
     source, provider: provider, edits: edits, searcher: ImportedSearching(source),
-    sharer: ImportedSharing(source))
+    sharer: ImportedSharing(source), digester: ImportedDigesting(source))
 }
 
 /// A C source as a Swift source, with conversions and checks of memory only.

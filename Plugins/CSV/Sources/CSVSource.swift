@@ -4,7 +4,7 @@ import TabellaSDK
 
 /// A delimited text as a table with one section.
 final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupplementary,
-  TableDiagnostics, LiveRecords, RowSearching, RowSharing, RowNotes
+  TableDiagnostics, LiveRecords, RowSearching, RowSharing, RowDigesting, RowNotes
 {
   var columns: [Column] { text.columns }
   /// The current text. A commit or a pull replaces it.
@@ -93,6 +93,10 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
     try check(request)
     guard request.section == 0 else { throw .noSection(request.section) }
+    return try rows(request, of: cells)
+  }
+
+  private func rows(_ request: RowRequest, of cells: some RecordCells) throws(TableError) -> Batch {
     cancel.begin()
     let batch = try cells.rows(request)
     try file.checkUnchanged()
@@ -170,27 +174,52 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     return .text(StyledText("\(number)"))
   }
 
-  // Shares
+  // Shares and digests
 
   func shares(
     ofSection section: Int, from first: Int, size: Int
   ) throws(TableError) -> (any RowShares)? {
     guard section == 0 else { throw .noSection(section) }
+    return try shares(from: first, size: size, cells: { $0 }, rows: { $0 })
+  }
+
+  /// Divides the rows. `cells` makes cells from the rows of a share, and `rows` returns these rows.
+  private func shares<Cells: RecordCells>(
+    from first: Int, size: Int, cells: @escaping (RowCells) -> Cells,
+    rows: @escaping (Cells) -> RowCells
+  ) throws(TableError) -> (any RowShares)? {
     cancel.begin()
     guard let shares = try reader.shares(from: first, size: size) else { return nil }
     let (text, options) = (text, options)
     // The source must not be asked on other threads.
     let checks = (checksUTF8, checksLongCells)
     let last = columns.count - 1
-    return SharedRecords(shares, columns) { reader in
-      RowCells(
-        text, reader, options, CancelFlag(), notes: ShareNotes(for: checks, lastColumn: last))
+    return SharedRecords(shares, cells(self.cells).columns) { reader in
+      cells(
+        RowCells(
+          text, reader, options, CancelFlag(), notes: ShareNotes(for: checks, lastColumn: last)))
     } taken: { [self] cells, first throws(TableError) in
       guard self.text === text else { throw .wrongShare }
       try file.checkUnchanged()
-      guard let notes = cells.notes as? ShareNotes else { return }
+      guard let notes = rows(cells).notes as? ShareNotes else { return }
       for remark in notes.remarks { try note(remark, from: first) }
       noteUnconverted()
+    }
+  }
+
+  func canDigest(_ columns: [Int]) -> Bool {
+    !options.splitsAtBlanks && columns.allSatisfy { self.columns[$0].reads == nil }
+  }
+
+  func digests(of lists: [[Int]], from empty: RowDigest) -> any TableDataSource {
+    DigestedRecords(of: self, lists: lists.count) { [self] request throws(TableError) in
+      try rows(request, of: DigestRows(cells, of: lists, from: empty))
+    } divide: { [self] first, size throws(TableError) in
+      try shares(from: first, size: size) {
+        DigestRows($0, of: lists, from: empty)
+      } rows: {
+        $0.cells
+      }
     }
   }
 

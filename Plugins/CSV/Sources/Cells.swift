@@ -50,6 +50,44 @@ struct Cells {
     return count
   }
 
+  /// How the text for a digest (``Tabella/RowDigesting``) is made from records with a cell for each column.
+  enum DigestForm {
+    /// It is the stored text with other separators.
+    case stored
+    /// It is the stored text without quotes.
+    case unquoted
+    /// The cells are written one after the other.
+    case written
+  }
+
+  /// The form for all records of a page in a range.
+  func digestForm(_ page: RecordPage, _ records: Range<Int>) -> DigestForm {
+    let text = page.bytes(of: records)
+    if DigestText.isMarked(text) { return .written }
+    guard let first = text.baseAddress, quote != nil || escape != nil else { return .stored }
+    let (quote, escape) = (quote ?? escape!, escape ?? quote!)
+    if tabella_scan_has(first, text.count, quote, escape, quote, escape) == 0 { return .stored }
+    return self.escape == nil && page.hasOnlyRealQuotes ? .unquoted : .written
+  }
+
+  /// Adds the cells of a record whose form is ``DigestForm/unquoted`` to a digest.
+  func addUnquoted(
+    _ record: UnsafeRawBufferPointer, _ delimiter: UInt8, to digest: inout RowDigest
+  ) {
+    guard let quote, let first = record.assumingMemoryBound(to: UInt8.self).baseAddress else {
+      return
+    }
+    let separator = DigestBytes.separator
+    withUnsafeTemporaryAllocation(byteCount: record.count + RecordPage.slack, alignment: 16) {
+      place in
+      let count = tabella_scan_join(
+        first, record.count, delimiter, quote, separator,
+        place.assumingMemoryBound(to: UInt8.self).baseAddress!)
+      digest.add(
+        UnsafeRawBufferPointer(rebasing: place[..<count]), replacing: separator, by: separator)
+    }
+  }
+
   /// Copies in one move of fixed size if possible. Most cells are short, and a call of `memcpy` costs more.
   @inline(__always)
   private func copy(_ from: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) {

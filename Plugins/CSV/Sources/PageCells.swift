@@ -62,6 +62,41 @@ extension DelimitedText {
     }
   }
 
+  /// Adds the cells of some columns to a digest per record. Returns the first record that has more cells than the table has
+  /// columns, if a column shows it.
+  func add(
+    _ columns: [Int], _ page: RecordPage, _ records: Range<Int>,
+    to digests: UnsafeMutableBufferPointer<RowDigest>
+  ) -> Int? {
+    let (cells, width) = (cells, self.columns.count)
+    let separator = DigestBytes.separator
+    let delimiter = rules.delimiter ?? separator
+    let form: Cells.DigestForm =
+      columns.elementsEqual(0..<width) ? cells.digestForm(page, records) : .written
+    var text = DigestText()
+    var surplus: Int?
+    for (index, record) in records.enumerated() {
+      if form != .written, page.fields(of: record).count == width {
+        let bytes = page.bytes(of: record)
+        switch form {
+        case .stored: digests[index].add(bytes, replacing: delimiter, by: separator)
+        default: cells.addUnquoted(bytes, delimiter, to: &digests[index])
+        }
+        continue
+      }
+      for (position, column) in columns.enumerated() {
+        cells.withCell(column, page, record, width: width) {
+          text.add($0, isFirst: position == 0)
+        }
+        if column + 1 == width, page.fields(of: record).count > width {
+          surplus = surplus ?? record
+        }
+      }
+      text.end(&digests[index])
+    }
+    return surplus
+  }
+
   /// Appends the cells of a column that blanks separate from others.
   private func append(
     _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ blanks: BlankFields,

@@ -18,7 +18,7 @@ protocol RowNotes: AnyObject {
 }
 
 /// Reads rows as batches, with a reader of the whole text or of a share of it.
-struct RowCells: RecordCells {
+struct RowCells: DigestedCells {
   /// The limits of a batch in bytes: of its cells, and of the records read for them.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
   /// The number of line ends in a cell from which it is noted. Usually the quote of such a cell is no quote.
@@ -113,6 +113,26 @@ struct RowCells: RecordCells {
     if let ids = builder.ids {
       for record in records { ids.append(page.id(of: record)) }
     }
+    noteEnds(page, records)
+  }
+
+  /// Adds cells to digests. The rules allow no cells that blanks separate.
+  func add(
+    _ columns: [Int], _ page: RecordPage, _ records: Range<Int>,
+    to digests: UnsafeMutableBufferPointer<RowDigest>
+  ) {
+    if let surplus = text.add(columns, page, records, to: digests) {
+      notes.noteSurplus(page, surplus)
+    }
+    noteEnds(page, records)
+    guard notes.checksUTF8 else { return }
+    if page.bytes(of: records).isScannedUTF8 { return }
+    // Writing the cells notes which one is not UTF-8.
+    append(page, records, to: BatchBuilder(columns.map { self.columns[$0].type }), columns)
+  }
+
+  /// Notes unclosed and long cells.
+  private func noteEnds(_ page: RecordPage, _ records: Range<Int>) {
     if page.openEnd == .quote, records.contains(page.numbers.upperBound - 1) {
       notes.noteUnclosed(page)
     }

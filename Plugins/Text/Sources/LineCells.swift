@@ -3,7 +3,7 @@ import TabellaFiles
 import TabellaSDK
 
 /// Makes rows from lines: the line, and the parts of the line that a pattern names.
-final class LineCells: RecordCells {
+final class LineCells: DigestedCells {
   /// The number of bytes of lines after which a batch ends early.
   private static let batchSize = 1 << 20
 
@@ -60,6 +60,25 @@ final class LineCells: RecordCells {
     for number in numbers {
       pattern?.withParts(of: page.bytes(of: number), parts.map { $0.1 - 1 }) { index, part in
         if let part { parts[index].0.append(bytes: part) } else { parts[index].0.appendMissing() }
+      }
+    }
+  }
+
+  /// Adds the lines to digests. The only column is that of the lines.
+  func add(
+    _ columns: [Int], _ page: RecordPage, _ records: Range<Int>,
+    to digests: UnsafeMutableBufferPointer<RowDigest>
+  ) {
+    let separator = DigestBytes.separator
+    let arePlain = !DigestText.isMarked(page.bytes(of: records))
+    var text = DigestText()
+    for (index, record) in records.enumerated() {
+      let line = page.bytes(of: record)
+      if arePlain {
+        digests[index].add(line, replacing: separator, by: separator)
+      } else {
+        text.add(line, isFirst: true)
+        text.end(&digests[index])
       }
     }
   }

@@ -4,7 +4,7 @@ import TabellaSDK
 
 /// The lines of a text, in one section or divided into several.
 final class TextSource: ProviderSource, TableSections, TableGathering, TableIdentity,
-  TableSupplementary, TableDiagnostics, LiveRecords, RowSearching, RowSharing
+  TableSupplementary, TableDiagnostics, LiveRecords, RowSearching, RowSharing, RowDigesting
 {
   /// The number of lines in the preview of a section, and before and after the row in that of a row.
   private static let previewLines = (section: 10, around: 3)
@@ -225,15 +225,42 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     ofSection section: Int, from first: Int, size: Int
   ) throws(TableError) -> (any RowShares)? {
     guard section == 0, canShare else { throw .noSection(section) }
+    return try shares(from: first, size: size) { $0 }
+  }
+
+  /// Divides the lines. `cells` makes cells from the lines of a share.
+  private func shares<Cells: RecordCells>(
+    from first: Int, size: Int, cells: @escaping (LineCells) -> Cells
+  ) throws(TableError) -> (any RowShares)? {
     cancel.begin()
     guard let shares = try reader.shares(from: first, size: size) else { return nil }
     let (text, columns, pattern) = (text, columns, pattern)
-    return SharedRecords(shares, columns) { reader in
-      LineCells(reader, columns, pattern, CancelFlag())
+    return SharedRecords(shares, cells(self.cells).columns) { reader in
+      cells(LineCells(reader, columns, pattern, CancelFlag()))
     } taken: { [self] _, _ throws(TableError) in
       guard self.text === text else { throw .wrongShare }
       try file.checkUnchanged()
       noteUnconverted()
+    }
+  }
+
+  /// Only whole lines of a text with one section have digests.
+  func canDigest(_ columns: [Int]) -> Bool {
+    sectioning == .none && columns == [0]
+  }
+
+  func digests(of lists: [[Int]], from empty: RowDigest) -> any TableDataSource {
+    DigestedRecords(of: self, lists: lists.count) { [self] request throws(TableError) in
+      cancel.begin()
+      let batch = try DigestRows(cells, of: lists, from: empty).rows(request)
+      try file.checkUnchanged()
+      if batch.rowCount == 0, request.first > reader.index.known {
+        throw .noRow(request.first, inSection: 0, of: reader.index.known)
+      }
+      noteUnconverted()
+      return batch
+    } divide: { [self] first, size throws(TableError) in
+      try shares(from: first, size: size) { DigestRows($0, of: lists, from: empty) }
     }
   }
 

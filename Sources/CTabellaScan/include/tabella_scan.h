@@ -140,6 +140,11 @@ unsigned tabella_scan_use(unsigned version);
 size_t tabella_scan_unquote(const uint8_t *_Nonnull bytes, size_t count, uint8_t quote,
                             uint8_t *_Nonnull place, size_t *_Nonnull read);
 
+/* Writes the cells of a record, with `separator` between them, and returns the number of written bytes,
+ * at most `count`. Every quote in the record must open or close a cell or be one of two adjacent quotes. */
+size_t tabella_scan_join(const uint8_t *_Nonnull bytes, size_t count, uint8_t delimiter, uint8_t quote,
+                         uint8_t separator, uint8_t *_Nonnull place);
+
 /* Writes a cell as in RFC 4180 (2.6, 2.7). A cell with a comma, a quote, an LF or a CR is enclosed in
  * quotes, and its own quotes are doubled. Returns the number of bytes, at most 2 + 2 * count. */
 size_t tabella_scan_quote(const uint8_t *_Nonnull bytes, size_t count, uint8_t *_Nonnull place);

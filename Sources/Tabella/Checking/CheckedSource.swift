@@ -13,6 +13,8 @@ package final class CheckedSource: CompleteSource {
   let searcher: (any RowSearching)?
   /// The part of the source that divides its rows. Its shares are checked sources.
   let sharer: (any RowSharing)?
+  /// The part of the source that computes digests. They are a checked source.
+  let digester: (any RowDigesting)?
   package private(set) var columns: [Column]
   package let abilities: AbilitySet
   package let hasVolatileOrder: Bool
@@ -20,13 +22,15 @@ package final class CheckedSource: CompleteSource {
   /// Wraps a source of a provider. Throws ``TableError`` with `.misbehaved` if its columns are invalid.
   package init(
     _ base: any TableDataSource, provider: String, edits judgement: EditJudgement = .judged,
-    searcher: (any RowSearching)? = nil, sharer: (any RowSharing)? = nil
+    searcher: (any RowSearching)? = nil, sharer: (any RowSharing)? = nil,
+    digester: (any RowDigesting)? = nil
   ) throws(TableError) {
     self.base = base
     self.provider = provider
     self.judgement = judgement
     self.searcher = searcher
     self.sharer = sharer
+    self.digester = digester
     abilities = AbilitySet(of: base)
     hasVolatileOrder = base.hasVolatileOrder
     columns = try blaming(provider, for: "schema") { () throws(TableError) in

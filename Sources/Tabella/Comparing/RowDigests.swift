@@ -1,17 +1,21 @@
+import Synchronization
+
 /// A digest of a row, or of some of its cells.
 ///
 /// Equal rows have equal digests. The chance that two different rows have equal digests is about 1 to 2^128, even
-/// for rows that someone chose: the digest depends on random numbers of this process.
-struct RowDigest: Hashable {
-  fileprivate(set) var first: UInt64
-  fileprivate(set) var second: UInt64
+/// for rows that someone chose: the digest depends on random numbers of the process that compares.
+///
+/// Each cell is a sequence of words that tells where it ends. So rows of other cells have other words, if the columns have
+/// the same types.
+package struct RowDigest: Hashable, BitwiseCopyable, Sendable {
+  package private(set) var first: UInt64
+  package private(set) var second: UInt64
 
-  fileprivate static let seeds = (
-    first: UInt64.random(in: .min ... .max), second: UInt64.random(in: .min ... .max)
-  )
+  /// The digest with these words.
+  package init(_ first: UInt64, _ second: UInt64) { (self.first, self.second) = (first, second) }
 
   /// The digest of no cell.
-  static let empty = RowDigest(first: seeds.first, second: seeds.second)
+  package static let empty = RowDigest(.random(in: .min ... .max), .random(in: .min ... .max))
 
   @inline(__always)
   mutating func add(_ word: UInt64) {
@@ -19,15 +23,45 @@ struct RowDigest: Hashable {
     second = digestFold(second ^ word, 0x8EBC_6AF0_9C88_C6E3)
   }
 
+  /// Adds a missing cell.
+  @inline(__always)
+  fileprivate mutating func addMissing() { add(9 << 56) }
+
+  /// Adds a cell of text or bytes. Up to seven bytes are one word, with their number in the highest byte.
   @inline(__always)
   fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer) {
-    add(UInt64(bytes.count) &+ 2)
+    if bytes.count < 8 { return add(UInt64(bytes.count + 1) << 56 | digestTail(of: bytes)) }
+    add(1 << 63 | UInt64(bytes.count))
     var at = 0
     while at + 8 <= bytes.count {
       add(bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian)
       at += 8
     }
     if at < bytes.count { add(digestTail(of: bytes)) }
+  }
+
+  /// Adds a text in which each byte `old` is replaced by `new`.
+  package mutating func add(
+    _ bytes: UnsafeRawBufferPointer, replacing old: UInt8, by new: UInt8
+  ) {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let (olds, change) = (ones &* UInt64(old), UInt64(old ^ new))
+    func replaced(_ word: UInt64) -> UInt64 {
+      // The highest bit of each byte of `same` tells whether the byte is `old`.
+      let difference = word ^ olds
+      let same = ~(((difference & ~(ones << 7)) &+ ~(ones << 7)) | difference) & ones << 7
+      return word ^ (same >> 7) &* change
+    }
+    var digest = self
+    digest.add(UInt64(bytes.count))
+    var at = 0
+    while at &+ 8 <= bytes.count {
+      digest.add(
+        replaced(bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian))
+      at &+= 8
+    }
+    if at < bytes.count { digest.add(replaced(digestTail(of: bytes))) }
+    self = digest
   }
 }
 
@@ -42,7 +76,9 @@ extension ColumnBatch {
 
   @inline(__always)
   private func add(_ row: Int, to digest: inout RowDigest, asText: Bool) {
-    if missingCount > 0, isMissing(row) { return digest.add(asText ? 2 : 1) }
+    if missingCount > 0, isMissing(row) {
+      return asText ? digest.add(.init(start: nil, count: 0)) : digest.addMissing()
+    }
     if asText, type != .text {
       return addText(row, to: &digest)
     }
@@ -102,22 +138,60 @@ struct DigestNumbers {
   private var digests: [RowDigest] = []
   /// A number plus 1 in the slot of its digest or in one of the next slots; 0 in free slots.
   private var slots = [Int32](repeating: 0, count: 1 << 10)
+  /// The last number that was returned.
+  private var last = -1
+
+  /// The number of digests that ``append(_:to:)`` looks up at the same time.
+  private static let together = 64
+  /// What ``fetch(_:)`` read, so that the compiler keeps the reads.
+  private static let fetched = Atomic<Int32>(0)
 
   /// The number of different digests.
   var count: Int { digests.count }
 
+  /// Appends the numbers of digests, and adds the new ones.
+  mutating func append(_ digests: [RowDigest], to numbers: inout [Int32]) {
+    numbers.makeRoom(for: digests.count)
+    for start in stride(from: 0, to: digests.count, by: Self.together) {
+      let part = digests[start..<min(start + Self.together, digests.count)]
+      if slots.count > 1 << 15, !part.isEmpty, !isNext(part[start]) { fetch(part) }
+      for digest in part { numbers.append(number(of: digest)) }
+    }
+  }
+
   mutating func number(of digest: RowDigest) -> Int32 {
+    if isNext(digest) {
+      last += 1
+    } else {
+      last = find(digest)
+    }
+    return Int32(truncatingIfNeeded: last)
+  }
+
+  /// Whether the digest has the number after the last one. It often has, because two tables that are compared have many
+  /// rows in the same order.
+  private func isNext(_ digest: RowDigest) -> Bool {
+    last + 1 < digests.count && digests[last + 1] == digest
+  }
+
+  /// Reads the slots of some digests. The processor then waits for all of them at once.
+  private func fetch(_ digests: ArraySlice<RowDigest>) {
+    var read: Int32 = 0
+    for digest in digests { read &+= slots[slot(of: digest)] }
+    Self.fetched.store(read, ordering: .relaxed)
+  }
+
+  private mutating func find(_ digest: RowDigest) -> Int {
     var slot = slot(of: digest)
     while slots[slot] > 0 {
-      let number = slots[slot] - 1
-      if digests[Int(number)] == digest { return number }
+      let number = Int(slots[slot] - 1)
+      if digests[number] == digest { return number }
       slot = (slot + 1) & (slots.count - 1)
     }
-    let number = Int32(truncatingIfNeeded: digests.count)
     digests.append(digest)
-    slots[slot] = number + 1
+    slots[slot] = Int32(truncatingIfNeeded: digests.count)
     if digests.count * 2 > slots.count { grow() }
-    return number
+    return digests.count - 1
   }
 
   private func slot(of digest: RowDigest) -> Int {

@@ -12,11 +12,19 @@ struct TableDigests {
   ) throws(TableError) {
     let pairs = columns.pairs
     var numbering = RowNumbering(keys)
-    numbering.begin(old.source.columns, pairs.map { ($0.old, $0.isText) })
-    try old.number(by: &numbering)
-    (oldRows, oldKeys) = (numbering.rows, numbering.keys)
-    numbering.begin(new.source.columns, pairs.map { ($0.new, $0.isText) })
-    try new.number(by: &numbering)
+    if let digests = try RowNumbering.digests(old.source, new.source, pairs, keys) {
+      numbering.begin(digests.old)
+      try old.number(rowsOf: digests.old, by: &numbering)
+      (oldRows, oldKeys) = (numbering.rows, numbering.keys)
+      numbering.begin(digests.new)
+      try new.number(rowsOf: digests.new, by: &numbering)
+    } else {
+      numbering.begin(old.source.columns, pairs.map { ($0.old, $0.isText) })
+      try old.number(rowsOf: old.source, by: &numbering)
+      (oldRows, oldKeys) = (numbering.rows, numbering.keys)
+      numbering.begin(new.source.columns, pairs.map { ($0.new, $0.isText) })
+      try new.number(rowsOf: new.source, by: &numbering)
+    }
     (newRows, newKeys) = (numbering.rows, numbering.keys)
     (rowCount, keyCount) = (numbering.rowCount, numbering.keyCount)
   }
@@ -30,8 +38,11 @@ struct TableDigests {
 }
 
 extension ComparedRows {
-  /// Numbers all rows. Threads share the sections of which all rows are compared.
-  fileprivate func number(by numbering: inout RowNumbering) throws(TableError) {
+  /// Numbers all rows of the source, or of the source of their digests. Threads share the sections of which all rows are
+  /// compared.
+  fileprivate func number(
+    rowsOf source: any TableDataSource, by numbering: inout RowNumbering
+  ) throws(TableError) {
     if let grouped = source as? GroupedSource {
       let counts = try grouped.grouped().groups.counts
       if sections == Array(counts.indices), rows == counts.map({ 0..<$0 }) {
@@ -65,8 +76,10 @@ struct RowNumbering: RowCollector {
   private(set) var columns: [Int] = []
   private var all: [Column] = []
   private var isText: [Bool] = []
-  /// The indices of the keys in ``columns``.
+  /// The indices of the keys among the compared columns.
   private let keyIndices: [Int]
+  /// Whether the rows are digests; see ``RowDigesting``.
+  private var hasDigests = false
   private var isPart = false
   private var digests: (rows: [RowDigest], keys: [RowDigest]) = ([], [])
   private var numbers = (rows: DigestNumbers(), keys: DigestNumbers())
@@ -75,8 +88,34 @@ struct RowNumbering: RowCollector {
 
   init(_ keyIndices: [Int]) { self.keyIndices = keyIndices }
 
+  /// The digests of the rows of both sources, and of the keys; nil if one of the sources cannot compute them.
+  static func digests(
+    _ old: any TableDataSource, _ new: any TableDataSource, _ pairs: [ComparedColumns.Pair],
+    _ keys: [Int]
+  ) throws(TableError) -> (old: any TableDataSource, new: any TableDataSource)? {
+    let (olds, news) = (pairs.map(\.old), pairs.map(\.new))
+    guard !pairs.contains(where: \.isText), let oldDigester = old.digesting(olds),
+      let newDigester = new.digesting(news)
+    else { return nil }
+    func lists(_ columns: [Int]) -> [[Int]] {
+      keys.isEmpty ? [columns] : [columns, keys.map { columns[$0] }]
+    }
+    return (
+      try oldDigester.digests(of: lists(olds), from: .empty),
+      try newDigester.digests(of: lists(news), from: .empty)
+    )
+  }
+
+  /// Begins the rows of a source of digests. The numbers of other sources stay valid.
+  mutating func begin(_ digests: any TableDataSource) {
+    hasDigests = true
+    columns = Array(digests.columns.indices)
+    (rows, keys) = ([], [])
+  }
+
   /// Begins the rows of a table. The numbers of other tables stay valid.
   mutating func begin(_ all: [Column], _ columns: [(number: Int, isText: Bool)]) {
+    hasDigests = false
     self.all = all
     self.columns = columns.map(\.number)
     isText = columns.map(\.isText)
@@ -96,6 +135,11 @@ struct RowNumbering: RowCollector {
   }
 
   mutating func append(_ batch: Batch) {
+    if hasDigests {
+      return add(
+        digests(batch.columns[0], batch.columns[1]),
+        keyIndices.isEmpty ? [] : digests(batch.columns[2], batch.columns[3]))
+    }
     var rows = [RowDigest](repeating: .empty, count: batch.rowCount)
     var keys = keyIndices.isEmpty ? [] : rows
     for (index, cells) in batch.columns.enumerated() {
@@ -104,6 +148,13 @@ struct RowNumbering: RowCollector {
       if keyIndices.contains(index) { values.add(to: &keys, asText: isText[index]) }
     }
     add(rows, keys)
+  }
+
+  private func digests(_ first: ColumnBatch, _ second: ColumnBatch) -> [RowDigest] {
+    (0..<first.count).map { row in
+      RowDigest(
+        UInt64(bitPattern: first.integer(row)), UInt64(bitPattern: second.integer(row)))
+    }
   }
 
   /// Adds the rows of all groups, one group after the other.
@@ -123,9 +174,7 @@ struct RowNumbering: RowCollector {
       digests.keys += keys
       return
     }
-    self.rows.makeRoom(for: rows.count)
-    for digest in rows { self.rows.append(numbers.rows.number(of: digest)) }
-    self.keys.makeRoom(for: keys.count)
-    for digest in keys { self.keys.append(numbers.keys.number(of: digest)) }
+    numbers.rows.append(rows, to: &self.rows)
+    numbers.keys.append(keys, to: &self.keys)
   }
 }

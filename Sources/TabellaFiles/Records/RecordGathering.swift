@@ -118,7 +118,7 @@ extension RecordReader {
               separators: UnsafePointer(separatorOffsets.separators),
               ends: UnsafePointer(separatorOffsets.ends),
               escape: rules.escape, mostQuotedLineEnds: Int(state.most_lines),
-              hasLooseQuotes: state.loose != 0, openEnd: nil,
+              hasLooseQuotes: state.loose != 0, hasStrayQuotes: state.strays != 0, openEnd: nil,
               reading: rules.reading, origin: origin),
             0..<records.count)
         }

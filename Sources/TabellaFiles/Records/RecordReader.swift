@@ -250,7 +250,7 @@ public final class RecordReader {
           filled: count, separators: UnsafePointer(separatorOffsets.separators),
           ends: UnsafePointer(separatorOffsets.ends), escape: rules.escape,
           mostQuotedLineEnds: Int(state.most_lines), hasLooseQuotes: state.loose != 0,
-          openEnd: isWhole ? openEnd : nil, reading: rules.reading)
+          hasStrayQuotes: state.strays != 0, openEnd: isWhole ? openEnd : nil, reading: rules.reading)
         index.note(
           number: made.numbers.upperBound, at: made.end,
           isEnd: isWhole && made.end == offset + count)
@@ -382,6 +382,10 @@ public struct RecordPage {
   public let mostQuotedLineEnds: Int
   /// Whether a cell continues after its closing quote.
   let hasLooseQuotes: Bool
+  /// Whether a quote is a literal byte of an unquoted cell.
+  let hasStrayQuotes: Bool
+  /// Whether every quote opens or closes a cell or is one of two adjacent quotes.
+  public var hasOnlyRealQuotes: Bool { !hasLooseQuotes && !hasStrayQuotes }
   /// The open quote or escape at the end of the last record, if the text ends with it.
   public let openEnd: OpenEnd?
   let reading: UInt64
@@ -458,6 +462,13 @@ public struct RecordPage {
   public func bytes(of number: Int) -> UnsafeRawBufferPointer {
     let start = start(of: number)
     return UnsafeRawBufferPointer(start: bytes + start, count: end(of: number) - start)
+  }
+
+  /// The bytes of consecutive records, without the last line end.
+  public func bytes(of records: Range<Int>) -> UnsafeRawBufferPointer {
+    guard let last = records.last else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    let start = start(of: records.lowerBound)
+    return UnsafeRawBufferPointer(start: bytes + start, count: end(of: last) - start)
   }
 
   /// The id of a record: its offset in the text and a digest, in hexadecimal.
