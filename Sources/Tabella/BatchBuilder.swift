@@ -91,6 +91,14 @@ public final class ColumnBuilder {
     append(word: UInt64(bitPattern: value))
   }
 
+  /// Appends cells to an integer column.
+  package func append(contentsOf integers: [Int64]) {
+    precondition(type == .integer, "a \(type.name) column was given integers")
+    integers.withUnsafeBytes { values.append($0) }
+    count += integers.count
+    if missingCount > 0 { markPresent(upTo: count) }
+  }
+
   /// Appends a cell to a real column.
   public func append(_ value: Double) {
     precondition(type == .real, "a \(type.name) column was given a real")

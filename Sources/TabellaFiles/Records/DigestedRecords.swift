@@ -96,10 +96,9 @@ package struct DigestRows<Cells: DigestedCells>: RecordCells {
         if index > 0 { digests.update(repeating: empty) }
         cells.add(list, page, records, to: digests)
         for (number, column) in wanted {
-          for digest in digests {
-            let word = number.isMultiple(of: 2) ? digest.first : digest.second
-            column.append(Int64(bitPattern: word))
-          }
+          let isFirst = number.isMultiple(of: 2)
+          column.append(
+            contentsOf: digests.map { Int64(bitPattern: isFirst ? $0.first : $0.second) })
         }
       }
     }

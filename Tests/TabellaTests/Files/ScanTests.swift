@@ -231,6 +231,39 @@ import Testing
     }
   }
 
+  @Test(arguments: versions, 0..<60)
+  func joinedCellsAreTheNaiveOnes(_ version: UInt32, _ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let (delimiter, quote, separator) = (UInt8(ascii: ";"), UInt8(ascii: "\""), UInt8(0x1F))
+    with(version) {
+      for _ in 0..<20 {
+        var (record, joined) = ([UInt8](), [UInt8]())
+        for number in 0..<Int.random(in: 1...12, using: &generator) {
+          if number > 0 {
+            record.append(delimiter)
+            joined.append(separator)
+          }
+          let length = Int.random(in: 0...(seed % 3 == 0 ? 3 : 50), using: &generator)
+          let cell = (0..<length).map { _ in
+            Array("aaaaab;\"\n".utf8).randomElement(using: &generator)!
+          }
+          joined += cell
+          let isPlain = !cell.contains { [delimiter, quote, 10].contains($0) }
+          if isPlain, Bool.random(using: &generator) {
+            record += cell
+          } else {
+            record += [quote] + cell.flatMap { $0 == quote ? [$0, $0] : [$0] } + [quote]
+          }
+        }
+        let slack = Int(TABELLA_SCAN_SLACK)
+        let padded = record + [UInt8](repeating: quote, count: slack)
+        var place = [UInt8](repeating: 0, count: record.count + slack)
+        let count = tabella_scan_join(padded, record.count, delimiter, quote, separator, &place)
+        #expect(Array(place[..<count]) == joined)
+      }
+    }
+  }
+
   /// One text and several ones, at the end of the bytes, too. The memory behind the bytes belongs to other texts.
   @Test(arguments: versions, 0..<60)
   func theFirstTextIsTheNaiveOne(_ version: UInt32, _ seed: Int) {
