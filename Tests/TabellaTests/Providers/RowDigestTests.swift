@@ -73,8 +73,18 @@ import Testing
     case 0: return header + RecordReaderTests.randomText(&generator, 900)
     case 1: return header + RecordReaderTests.orderlyText(&generator, 3000)
     case 2:
-      let bytes = Array("ab,,\n\n\"".utf8) + [0x1F, 0x10, UInt8(ascii: "N"), 0xFF]
-      return header + (0..<700).map { _ in bytes.randomElement(using: &generator)! }
+      let cells: [[UInt8]] = [
+        [], [0x1F], [0x10], [0x4E], [0x10, 0x4E], [0x10, 0x1F], [0x61, 0x1F], [0x22, 0x1F, 0x22],
+        [0xFF],
+      ]
+      var text = header
+      for _ in 0..<300 {
+        let row = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+          cells.randomElement(using: &generator)!
+        }
+        text += row.joined(separator: [UInt8(ascii: ",")]) + [10]
+      }
+      return text
     default:
       let cells = [
         "", "\"\"", "a", "\"a\"", "\"a,b\"", "a\"b", "\"a\"b", "\"x\"\"y\"", "\"l\r\nm\"",
