@@ -250,7 +250,8 @@ public final class RecordReader {
           filled: count, separators: UnsafePointer(separatorOffsets.separators),
           ends: UnsafePointer(separatorOffsets.ends), escape: rules.escape,
           mostQuotedLineEnds: Int(state.most_lines), hasLooseQuotes: state.loose != 0,
-          hasStrayQuotes: state.strays != 0, openEnd: isWhole ? openEnd : nil, reading: rules.reading)
+          hasStrayQuotes: state.strays != 0, openEnd: isWhole ? openEnd : nil,
+          reading: rules.reading)
         index.note(
           number: made.numbers.upperBound, at: made.end,
           isEnd: isWhole && made.end == offset + count)
