@@ -143,7 +143,7 @@ struct DigestNumbers {
 
   /// The number of digests that ``append(_:to:)`` looks up at the same time.
   private static let together = 64
-  /// What ``fetch(_:)`` read, so that the compiler keeps the reads.
+  /// The sum of what ``fetch(_:)`` read, so that the compiler keeps the reads.
   private static let fetched = Atomic<Int32>(0)
 
   /// The number of different digests.
