@@ -34,7 +34,7 @@ struct CommonSubsequence {
     numbers = NumberTallies(bound: bound)
     let whole = Part(old: old.indices, new: new.indices, divisions: 0)
     if numbers.areUnique(old), numbers.areUnique(new) {
-      note(increasing(occurrences(whole)))
+      note(increasing(uniquePairs(whole)))
       return
     }
     parts = [whole]
@@ -159,7 +159,8 @@ struct CommonSubsequence {
 
   /// A longest selection of pairs, ascending in both lists.
   private func increasing(_ pairs: [Pair]) -> [Pair] {
-    longestIncreasing(pairs.map { Int32(truncatingIfNeeded: $0.old) }).map { pairs[$0] }
+    if pairs.indices.dropFirst().allSatisfy({ pairs[$0 - 1].old < pairs[$0].old }) { return pairs }
+    return longestIncreasing(pairs.map { Int32(truncatingIfNeeded: $0.old) }).map { pairs[$0] }
   }
 }
 
