@@ -89,7 +89,8 @@ COMPARE_PYTHON = $(PYTHON_VENV)/bin/python Tests/Python/bench --rows $(SIZE) $(i
 # The last lines are a summary on one screen, with a mark for each missed aim.
 bench: build      ## times tabella, floors, peers, Python packages and SQLite on SIZE rows: all cases or CASE
 	$(if $(CASE),,$(if $(wildcard $(PYTHON_VENV)/bin/python),$(COMPARE_PYTHON) && $(COMPARE_SQLITE)))
-	.build/release/tabella-bench --size $(SIZE) $(if $(CASE),--case $(CASE)) \
+	Sources/Packaging/stage
+	.build/release/tabella-bench --tabella .build/stage/tree/bin/tabella --size $(SIZE) $(if $(CASE),--case $(CASE)) \
 	  $(if $(WRITE),--write) $(if $(wildcard $(VENV)/bin/python),--python $(VENV)/bin/python)
 
 bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the packages of the rest

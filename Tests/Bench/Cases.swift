@@ -538,7 +538,7 @@ struct Cases {
   }
 
   private var filterPattern: Case {
-    let pattern = "quince [a-m]+ umbel$"
+    let pattern = "quince [a-p]+ umbel$"
     return search(
       name: "filter-pattern", about: "export the lines that match a regular expression",
       floor("search", text, "quince ", "pattern", check: Reduction(measure: .order)),

@@ -85,7 +85,8 @@ struct Page {
     for a pipe, it is the sum; pages of a mapped file count. A small launcher in C starts every command,
     because a process inherits the peak of its parent. The table below shows the launcher's share. The
     figures of duckdb and polars include the start of Python and of its modules. Standard output is
-    `/dev/null`, and the locale is `C`.
+    `/dev/null`, and the locale is `C`. `tabella` is an installed one, as its peers are
+    (`Sources/Packaging/stage`).
 
     **Correctness.** An additional, unmeasured run of each command writes to a file. Its output is compared
     with the reference: counts, rows, or lines in order or in any order. If the output of tabella differs,
