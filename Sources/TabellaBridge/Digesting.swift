@@ -44,6 +44,9 @@ nonisolated(unsafe) private let digestingTable = immortal(
           defer { rest = rest.dropFirst(count) }
           return Array(rest.prefix(count))
         }
+        guard numbers.allSatisfy(digesting.canDigest) else {
+          throw TableError(.notSupported, "no digests of these columns")
+        }
         out.pointee = exportSource(
           try digesting.digests(of: numbers, from: RowDigest(first, second)))
       }

@@ -208,7 +208,10 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   }
 
   func canDigest(_ columns: [Int]) -> Bool {
-    !options.splitsAtBlanks && columns.allSatisfy { self.columns[$0].reads == nil }
+    !options.splitsAtBlanks
+      && columns.allSatisfy {
+        self.columns.indices.contains($0) && self.columns[$0].reads == nil
+      }
   }
 
   func digests(of lists: [[Int]], from empty: RowDigest) -> any TableDataSource {

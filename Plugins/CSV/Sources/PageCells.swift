@@ -71,18 +71,28 @@ extension DelimitedText {
     let (cells, width) = (cells, self.columns.count)
     let separator = DigestBytes.separator
     let delimiter = rules.delimiter ?? separator
-    let form: Cells.DigestForm =
-      columns.elementsEqual(0..<width) ? cells.digestForm(page, records) : .written
+    let form = cells.digestForm(page, records)
+    let isWhole = columns.elementsEqual(0..<width)
     var text = DigestText()
     var surplus: Int?
     for (index, record) in records.enumerated() {
-      if form != .written, page.fields(of: record).count == width {
+      if page.fields(of: record).count == width {
         let bytes = page.bytes(of: record)
         switch form {
-        case .stored: digests[index].add(bytes, replacing: delimiter, by: separator)
-        default: cells.addUnquoted(bytes, delimiter, to: &digests[index])
+        case .stored where isWhole:
+          digests[index].add(bytes, replacing: delimiter, by: separator)
+          continue
+        case .stored where columns.count == 1:
+          let (range, _) = page.bounds(columns[0], record, width: width)!
+          let field = UnsafeRawBufferPointer(
+            start: page.bytes + range.lowerBound, count: range.count)
+          digests[index].add(field, replacing: separator, by: separator)
+          continue
+        case .unquoted where isWhole:
+          cells.addUnquoted(bytes, delimiter, to: &digests[index])
+          continue
+        default: break
         }
-        continue
       }
       for (position, column) in columns.enumerated() {
         cells.withCell(column, page, record, width: width) {

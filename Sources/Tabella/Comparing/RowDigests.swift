@@ -60,7 +60,9 @@ package struct RowDigest: Hashable, BitwiseCopyable, Sendable {
         replaced(bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian))
       at &+= 8
     }
-    if at < bytes.count { digest.add(replaced(digestTail(of: bytes))) }
+    // The bytes after the last one are 0, whatever is replaced.
+    let rest = UInt64(bytes.count &- at) &* 8
+    if rest > 0 { digest.add(replaced(digestTail(of: bytes)) & (1 << rest &- 1)) }
     self = digest
   }
 }
