@@ -77,14 +77,12 @@ struct Cells {
     guard let quote, let first = record.assumingMemoryBound(to: UInt8.self).baseAddress else {
       return
     }
-    let separator = DigestBytes.separator
     withUnsafeTemporaryAllocation(byteCount: record.count + RecordPage.slack, alignment: 16) {
       place in
       let count = tabella_scan_join(
-        first, record.count, delimiter, quote, separator,
+        first, record.count, delimiter, quote, DigestBytes.separator,
         place.assumingMemoryBound(to: UInt8.self).baseAddress!)
-      digest.add(
-        UnsafeRawBufferPointer(rebasing: place[..<count]), replacing: separator, by: separator)
+      digest.add(text: UnsafeRawBufferPointer(rebasing: place[..<count]))
     }
   }
 

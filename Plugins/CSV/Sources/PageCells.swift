@@ -69,8 +69,7 @@ extension DelimitedText {
     to digests: UnsafeMutableBufferPointer<RowDigest>
   ) -> Int? {
     let (cells, width) = (cells, self.columns.count)
-    let separator = DigestBytes.separator
-    let delimiter = rules.delimiter ?? separator
+    let delimiter = rules.delimiter ?? DigestBytes.separator
     let form = cells.digestForm(page, records)
     let isWhole = columns.elementsEqual(0..<width)
     var text = DigestText()
@@ -80,13 +79,13 @@ extension DelimitedText {
         let bytes = page.bytes(of: record)
         switch form {
         case .stored where isWhole:
-          digests[index].add(bytes, replacing: delimiter, by: separator)
+          digests[index].add(text: bytes, separatedBy: delimiter)
           continue
         case .stored where columns.count == 1:
           let (range, _) = page.bounds(columns[0], record, width: width)!
           let field = UnsafeRawBufferPointer(
             start: page.bytes + range.lowerBound, count: range.count)
-          digests[index].add(field, replacing: separator, by: separator)
+          digests[index].add(text: field)
           continue
         case .unquoted where isWhole:
           cells.addUnquoted(bytes, delimiter, to: &digests[index])

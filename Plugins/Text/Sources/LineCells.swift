@@ -69,13 +69,12 @@ final class LineCells: DigestedCells {
     _ columns: [Int], _ page: RecordPage, _ records: Range<Int>,
     to digests: UnsafeMutableBufferPointer<RowDigest>
   ) {
-    let separator = DigestBytes.separator
     let arePlain = !DigestText.isMarked(page.bytes(of: records))
     var text = DigestText()
     for (index, record) in records.enumerated() {
       let line = page.bytes(of: record)
       if arePlain {
-        digests[index].add(line, replacing: separator, by: separator)
+        digests[index].add(text: line)
       } else {
         text.add(line, isFirst: true)
         text.end(&digests[index])

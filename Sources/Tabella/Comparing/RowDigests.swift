@@ -40,14 +40,16 @@ package struct RowDigest: Hashable, BitwiseCopyable, Sendable {
     if at < bytes.count { add(digestTail(of: bytes)) }
   }
 
-  /// Adds a text in which each byte `old` is replaced by `new`.
+  /// Adds the text that stands for a row; see ``RowDigesting``. Each byte `delimiter` counts as its separator.
   package mutating func add(
-    _ bytes: UnsafeRawBufferPointer, replacing old: UInt8, by new: UInt8
+    text bytes: UnsafeRawBufferPointer, separatedBy delimiter: UInt8 = DigestBytes.separator
   ) {
     let ones: UInt64 = 0x0101_0101_0101_0101
-    let (olds, change) = (ones &* UInt64(old), UInt64(old ^ new))
+    let (olds, change) = (
+      ones &* UInt64(delimiter), UInt64(delimiter ^ DigestBytes.separator)
+    )
     func replaced(_ word: UInt64) -> UInt64 {
-      // The highest bit of each byte of `same` tells whether the byte is `old`.
+      // The highest bit of each byte of `same` tells whether the byte is the delimiter.
       let difference = word ^ olds
       let same = ~(((difference & ~(ones << 7)) &+ ~(ones << 7)) | difference) & ones << 7
       return word ^ (same >> 7) &* change

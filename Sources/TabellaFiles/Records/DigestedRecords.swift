@@ -40,9 +40,7 @@ package struct DigestText {
 
   /// Adds the text to a digest, and begins a new one.
   package mutating func end(_ digest: inout RowDigest) {
-    bytes.withUnsafeBytes {
-      digest.add($0, replacing: DigestBytes.separator, by: DigestBytes.separator)
-    }
+    bytes.withUnsafeBytes { digest.add(text: $0) }
     bytes.removeAll(keepingCapacity: true)
   }
 }
@@ -71,13 +69,14 @@ package struct DigestRows<Cells: DigestedCells>: RecordCells {
 
   package func rows(_ request: RowRequest) throws(TableError) -> Batch {
     let builder = BatchBuilder(for: request, of: columns, capacity: min(request.count, 1 << 14))
+    let end = request.first.advancedUp(by: request.count)
     var (count, size) = (0, 0)
     while count < request.count, size < batchSize,
       // Rows of a stream that have arrived do not wait for others.
       let page = try reader.page(with: request.first + count, waits: count == 0)
     {
       let first = request.first + count
-      let records = first..<min(page.numbers.upperBound, first + request.count - count)
+      let records = first..<min(page.numbers.upperBound, end)
       append(page, records, to: builder, request.columns)
       count += records.count
       size += page.end(of: records.upperBound - 1) - page.start(of: first)
