@@ -230,15 +230,11 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   /// the share's first record.
   private func note(_ remark: ShareNotes.Remark, from first: Int) throws(TableError) {
     let numbers = remark.column.map { [$0] } ?? []
-    let end = first + remark.records.upperBound
-    var next = first + remark.records.lowerBound
-    while next < end, !diagnosticQueue.has(remark.kind.rawValue),
-      let page = try reader.page(with: next)
-    {
-      let run = next..<min(page.numbers.upperBound, end)
-      cells.append(page, run, to: BatchBuilder(numbers.map { columns[$0].type }), numbers)
-      next = run.upperBound
-    }
+    let record = first + remark.record
+    guard !diagnosticQueue.has(remark.kind.rawValue), let page = try reader.page(with: record)
+    else { return }
+    cells.append(
+      page, record..<record + 1, to: BatchBuilder(numbers.map { columns[$0].type }), numbers)
   }
 
   // Diagnostics
@@ -301,20 +297,14 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     !text.decoded.isConverted && !diagnosticQueue.has(DiagnosticKind.encoding.rawValue)
   }
 
-  func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>) {
-    for record in records {
-      guard let bounds = text.bounds(column, page, record),
-        !UnsafeRawBufferPointer(start: page.bytes + bounds.lowerBound, count: bounds.count)
-          .isScannedUTF8
-      else { continue }
-      let row = page.textNumber(of: record)
-      let line = line(page, record, at: bounds.lowerBound)
-      diagnosticQueue.add(
-        DiagnosticKind.encoding.rawValue,
-        "line \(line) (row \(row), \(columns[column].name)) is not UTF-8, and its bytes are unchanged; \(DelimitedText.encodingHint)"
-      )
-      return
-    }
+  func noteEncoding(_ column: Int, _ page: RecordPage, _ record: Int) {
+    guard let bounds = text.bounds(column, page, record) else { return }
+    let row = page.textNumber(of: record)
+    let line = line(page, record, at: bounds.lowerBound)
+    diagnosticQueue.add(
+      DiagnosticKind.encoding.rawValue,
+      "line \(line) (row \(row), \(columns[column].name)) is not UTF-8, and its bytes are unchanged; \(DelimitedText.encodingHint)"
+    )
   }
 
   private func noteUnconverted() {

@@ -211,6 +211,13 @@ final class DelimitedText: RecordText {
       : page.bounds(column, record, width: columns.count)?.range
   }
 
+  /// Whether the field of a column is UTF-8.
+  func holdsUTF8(_ column: Int, _ page: RecordPage, _ record: Int) -> Bool {
+    bounds(column, page, record).map {
+      UnsafeRawBufferPointer(start: page.bytes + $0.lowerBound, count: $0.count).isScannedUTF8
+    } ?? true
+  }
+
   /// A cell as its row shows it.
   func cell(_ column: Int, _ page: RecordPage, _ record: Int) -> Cell {
     if splitsAtBlanks {

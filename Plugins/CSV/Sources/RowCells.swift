@@ -9,8 +9,8 @@ protocol RowNotes: AnyObject {
   var checksLongCells: Bool { get }
   /// Notes a record that has more cells than the table has columns.
   func noteSurplus(_ page: RecordPage, _ record: Int)
-  /// Notes records of which one has a cell that is not UTF-8.
-  func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>)
+  /// Notes a cell that is not UTF-8.
+  func noteEncoding(_ column: Int, _ page: RecordPage, _ record: Int)
   /// Notes that the last record of the page ends within quotes.
   func noteUnclosed(_ page: RecordPage)
   /// Notes a quoted cell with many lines.
@@ -104,11 +104,17 @@ struct RowCells: DigestedCells {
     _ page: RecordPage, _ records: Range<Int>, to builder: BatchBuilder, _ numbers: [Int]
   ) {
     let layout = text.layout(page, records)
+    var checksUTF8 = notes.checksUTF8
     for (builder, column) in zip(builder.columns, numbers) {
       let (written, surplus) = text.append(column, page, records, layout, to: builder)
       if let surplus { notes.noteSurplus(page, surplus) }
       // Checking here costs a hundredth of writing, because the cells are still in the cache.
-      if notes.checksUTF8, !written.isScannedUTF8 { notes.noteEncoding(column, page, records) }
+      if checksUTF8, !written.isScannedUTF8,
+        let record = records.first(where: { !text.holdsUTF8(column, page, $0) })
+      {
+        notes.noteEncoding(column, page, record)
+        checksUTF8 = false
+      }
     }
     if let ids = builder.ids {
       for record in records { ids.append(page.id(of: record)) }

@@ -4,7 +4,7 @@ import TabellaFiles
 final class ShareNotes: RowNotes {
   struct Remark {
     var kind: CSVSource.DiagnosticKind
-    var records: Range<Int>
+    var record: Int
     /// The column in which the cell lies, if that is known.
     var column: Int?
   }
@@ -21,26 +21,28 @@ final class ShareNotes: RowNotes {
     self.lastColumn = lastColumn
   }
 
-  private func add(_ kind: CSVSource.DiagnosticKind, _ records: Range<Int>, column: Int? = nil) {
+  private func add(
+    _ kind: CSVSource.DiagnosticKind, _ page: RecordPage, _ record: Int, column: Int? = nil
+  ) {
     if remarks.contains(where: { $0.kind == kind }) { return }
-    remarks.append(Remark(kind: kind, records: records, column: column))
+    remarks.append(Remark(kind: kind, record: page.textNumber(of: record), column: column))
   }
 
   func noteSurplus(_ page: RecordPage, _ record: Int) {
-    add(.surplus, record..<record + 1, column: lastColumn)
+    add(.surplus, page, record, column: lastColumn)
   }
 
-  func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>) {
+  func noteEncoding(_ column: Int, _ page: RecordPage, _ record: Int) {
     checksUTF8 = false
-    add(.encoding, records, column: column)
+    add(.encoding, page, record, column: column)
   }
 
   func noteUnclosed(_ page: RecordPage) {
-    add(.unclosed, page.numbers.upperBound - 1..<page.numbers.upperBound)
+    add(.unclosed, page, page.numbers.upperBound - 1)
   }
 
   func noteLongCell(_ page: RecordPage, _ record: Int, _ cell: UnsafeRawBufferPointer) {
     checksLongCells = false
-    add(.longCell, record..<record + 1)
+    add(.longCell, page, record)
   }
 }

@@ -47,7 +47,7 @@ public final class FilteredSource: MappedSource {
   let search: [UInt8]?
   let dates: DateContext
   /// The compiled conditions, for the columns of the base's current version.
-  private var filter: RowFilter?
+  var filter: RowFilter?
   var known: [Int: Section] = [:]
   private var window: Window?
   /// The request that was read last.
@@ -55,15 +55,20 @@ public final class FilteredSource: MappedSource {
   /// The part of the base that skips rows.
   private lazy var searching = base.searching
 
-  /// Creates a view. Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its
-  /// column.
+  /// Creates a view. `filter` is a filter with these conditions, if there is one.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its column.
   init(
-    _ base: any TableDataSource, by conditions: [Condition], search: [UInt8]?, dates: DateContext
+    _ base: any TableDataSource, by conditions: [Condition], search: [UInt8]?, dates: DateContext,
+    filter: RowFilter? = nil
   ) throws(TableError) {
     self.conditions = conditions
     self.search = search
     self.dates = dates
-    filter = try RowFilter(conditions, search: search, in: base.columns, dates: dates)
+    self.filter =
+      if let filter { filter } else {
+        try RowFilter(conditions, search: search, in: base.columns, dates: dates)
+      }
     let texts = conditions.map {
       "\($0.column) \($0.comparison.rawValue) "
         + ($0.otherColumn.map { "column \($0)" } ?? dates.meaning(of: $0.value))
@@ -238,13 +243,16 @@ public final class FilteredSource: MappedSource {
     _ onProgress: (Int) -> Void
   ) throws(TableError) -> Bool {
     let earlier = (state.passing.count, state.read)
+    let filters = SpareFilters(of: self)
     let end = try base.readShares(
       ofSection: section, from: state.read, size: ShareSize.results, keepsStarted: true
     ) {
-      [conditions, search, dates, flag] share throws(TableError) in
-      let view = try share.filtered(by: conditions, search: search, dates: dates)
+      [flag] share throws(TableError) in
+      let view = try filters.view(of: share)
       view.earlier = earlier
-      return try view.section(0, flag)
+      let found = try view.section(0, flag)
+      filters.add(view)
+      return found
     } _: { (found: Section) throws(TableError) in
       state.append(found)
       onProgress(state.read)

@@ -1,3 +1,5 @@
+import Synchronization
+
 extension FilteredSource: RowSharing {
   package var canShare: Bool { base.sharing != nil }
 
@@ -21,21 +23,21 @@ private final class FilteredShares: RowShares {
   private let shares: any RowShares
   private let section: Int
   private let state: FilteredSource.Section
-  private let (conditions, search, dates): ([Condition], [UInt8]?, DateContext)
+  private let filters: SpareFilters
   private let earlier: (passing: Int, read: Int)
 
   init(
     _ view: FilteredSource, _ section: Int, _ shares: any RowShares, _ state: FilteredSource.Section
   ) {
     (self.view, self.section, self.shares, self.state) = (view, section, shares, state)
-    (conditions, search, dates) = (view.conditions, view.search, view.dates)
+    filters = SpareFilters(of: view)
     earlier = (state.passing.count, state.read)
   }
 
   var count: Int { shares.count }
 
   func share(_ number: Int) throws(TableError) -> any TableDataSource {
-    let share = try shares.share(number).filtered(by: conditions, search: search, dates: dates)
+    let share = try filters.view(of: shares.share(number))
     share.earlier = earlier
     return share
   }
@@ -46,5 +48,39 @@ private final class FilteredShares: RowShares {
     else { throw TableError(.conflict, "the share was not read") }
     try shares.take(share.base)
     state.append(found)
+    filters.add(share)
+  }
+}
+
+/// The filters of views that have read their shares, for the views of other shares.
+///
+/// Matching changes a filter, because patterns learn. So two threads do not use the same one at a time. Several threads
+/// may call every method.
+final class SpareFilters: Sendable {
+  private struct Spare: @unchecked Sendable { var filter: RowFilter }
+
+  private let conditions: [Condition]
+  private let search: [UInt8]?
+  private let dates: DateContext
+  private let spares: Mutex<[Spare]>
+
+  /// The first filter is a copy of that of the view, which does not match rows while its shares do.
+  init(of view: FilteredSource) {
+    (conditions, search, dates) = (view.conditions, view.search, view.dates)
+    spares = Mutex(view.filter.map { [Spare(filter: $0)] } ?? [])
+  }
+
+  /// A view of the rows of a share.
+  func view(of share: any TableDataSource) throws(TableError) -> FilteredSource {
+    let spare = spares.withLock { $0.popLast() }
+    return try FilteredSource(
+      share, by: conditions, search: search, dates: dates, filter: spare?.filter)
+  }
+
+  /// Takes over the filter of a view, which must not be used again.
+  func add(_ view: FilteredSource) {
+    guard let filter = view.filter else { return }
+    view.filter = nil
+    spares.withLock { $0.append(Spare(filter: filter)) }
   }
 }

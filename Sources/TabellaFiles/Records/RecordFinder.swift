@@ -177,6 +177,8 @@ package final class RecordFinder {
       return (0...max(0, bytes.count - compared)).min { frequency(at: $0) < frequency(at: $1) } ?? 0
     }
 
+    private static let lettersByFrequency = Array("etaoinsrhldcumfpgwybvkxjqz".utf8)
+
     /// A rough estimate of how frequent a byte is in tables and logs.
     private static func frequency(_ byte: UInt8) -> Int {
       switch byte {
@@ -184,8 +186,7 @@ package final class RecordFinder {
       case UInt8(ascii: "0")...UInt8(ascii: "9"): return 90
       case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: ";"): return 70
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"):
-        let order = Array("etaoinsrhldcumfpgwybvkxjqz".utf8)
-        let place = order.firstIndex(of: byte | 0x20) ?? 0
+        let place = lettersByFrequency.firstIndex(of: byte | 0x20) ?? 0
         return 85 - 3 * place - (byte < 0x60 ? 15 : 0)
       case 0x80...0xBF: return 40
       case 0xC3: return 30

@@ -24,6 +24,9 @@ public final class RecordReader {
     /// The approximate size of a page of gathered records, in bytes.
     public var page = 256 << 10
 
+    /// The number of bytes of found records that are copied into one page.
+    public var copied = 64 << 10
+
     /// Creates the default sizes.
     public init() {}
 

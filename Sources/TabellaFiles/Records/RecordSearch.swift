@@ -8,22 +8,27 @@ extension RecordReader {
     if isShare { return source.size ?? .max }
     return offset < sizes.ahead ? sizes.ahead : sizes.ahead * 2
   }
+  /// The number of bytes that are read at once. They are examined twice, so they stay in the cache of a core.
+  private var window: Int { min(sizes.ahead, 256 << 10) }
   /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
-  private var leastWindow: Int { sizes.ahead / 16 }
+  private var leastWindow: Int { window / 16 }
   /// The smallest and the largest page around a hit. Pages grow while they have several found records.
   private var pageSizes: ClosedRange<Int> { sizes.next / 256...sizes.next }
 
-  /// Calls `body` with runs of records from `first` on that may contain the terms of a finder. Returns the number of the
-  /// first record that was not examined; that is `first` only if there is no such record.
+  /// Calls `body` with runs of at most `most` records from `first` on that may contain the terms of a finder. Returns the
+  /// number of the first record that was not examined; that is `first` only if there is no such record.
   ///
   /// `body` returns the number of records that it took. If these are not all, the search ends. The search also ends
-  /// after a large amount of text, and where the rest of a stream must arrive first.
+  /// after a large amount of text, and where the rest of a stream must arrive first. The pages can consist of copies,
+  /// so ``RecordPage/textNumber(of:)`` tells the numbers of records.
   /// - Complexity: O(bytes). Records without hits are only counted.
   package func search(
-    from first: Int, _ finder: RecordFinder, _ cancel: CancelFlag,
+    from first: Int, upTo most: Int, _ finder: RecordFinder, _ cancel: CancelFlag,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Int
   ) throws(TableError) -> Int {
     var next = first
+    var left = most
+    var copies = CopiedRecords(sizes.copied, rules)
     var size = pageSizes.lowerBound
     // Several terms are compared in the first page. Otherwise a page is only necessary where a record has a hit.
     let skips =
@@ -32,28 +37,40 @@ extension RecordReader {
     guard let begin = skips ? index.frontier : found?.offset else { return first }
     let end = begin.advancedUp(by: searchedSize(at: begin))
     if skips { found = try nextPage(after: &next, at: begin, until: end, finder, size) }
-    guard var page = found else { return next }
-    while true {
-      let runs = finder.runs(in: page, from: next)
-      for run in runs {
-        let taken = try body(page, run)
-        if taken < run.count { return run.lowerBound + taken }
-      }
-      next = page.numbers.upperBound
-      try cancel.check()
-      if page.end >= end { return next }
-      guard source.size != nil else {
-        guard let more = try self.page(with: next, waits: false) else { return next }
-        page = more
+    while let page = found {
+      var runs = finder.runs(in: page, from: next)
+      let isDirect = !copies.fits(runs, of: page)
+      if isDirect, copies.count > 0 {
+        if let rest = try copies.give(body) { return rest }
+        // A note about a copied record can have replaced the page.
+        found = try self.page(with: next)
         continue
       }
-      size = runs.reduce(0) { $0 + $1.count } > 1 ? size * 2 : size / 2
-      size = min(max(size, pageSizes.lowerBound), pageSizes.upperBound)
-      guard let more = try nextPage(after: &next, at: page.end, until: end, finder, size) else {
-        return next
+      let foundCount = runs.reduce(0) { $0 + $1.count }
+      if foundCount > left { runs = runs.prefix(left) }
+      for run in runs {
+        if isDirect {
+          let taken = try body(page, run)
+          if taken < run.count { return run.lowerBound + taken }
+        } else {
+          copies.add(run, of: page)
+        }
+        left -= run.count
       }
-      page = more
+      next = left > 0 ? page.numbers.upperBound : runs.last?.upperBound ?? next
+      let offset = page.end
+      try cancel.check()
+      if left == 0 || offset >= end { break }
+      if !copies.hasRoom, let rest = try copies.give(body) { return rest }
+      guard source.size != nil else {
+        found = try self.page(with: next, waits: false)
+        continue
+      }
+      size = foundCount > 1 ? size * 2 : size / 2
+      size = min(max(size, pageSizes.lowerBound), pageSizes.upperBound)
+      found = try nextPage(after: &next, at: offset, until: end, finder, size)
     }
+    return try copies.give(body) ?? next
   }
 
   /// Skips records without hits from the record `next` on, which begins at `offset`. Returns the page with the first
@@ -94,7 +111,7 @@ extension RecordReader {
   /// The number of bytes to search next from an offset on.
   private func windowSize(at offset: Int) -> Int {
     let held = heldEnd - offset
-    return held >= max(leastWindow, 1) ? min(held, sizes.ahead) : sizes.ahead
+    return held >= max(leastWindow, 1) ? min(held, window) : window
   }
 
   /// Reads a window of the text that begins with a record, and counts the records in front of the first hit.
@@ -103,7 +120,7 @@ extension RecordReader {
   ) throws(TableError) -> Skip {
     guard
       let (bytes, count, isEnd) = try hold(
-        windowSize(at: start.offset), at: start.offset, ahead: sizes.ahead, Need(waits: true)),
+        windowSize(at: start.offset), at: start.offset, ahead: window, Need(waits: true)),
       count > 0
     else {
       index.note(number: start.number, at: start.offset, isEnd: true)
@@ -128,5 +145,17 @@ extension RecordReader {
     }
     index.note(number: skip.number, at: skip.offset, isEnd: skip.stop == .end)
     return skip
+  }
+}
+
+extension [Range<Int>] {
+  /// The first numbers of the ranges, at most `count`.
+  fileprivate func prefix(_ count: Int) -> [Range<Int>] {
+    var left = count
+    return compactMap { range in
+      let some = range.prefix(left)
+      left -= some.count
+      return some.isEmpty ? nil : some
+    }
   }
 }

@@ -38,16 +38,15 @@ extension RecordCells {
     let builder = BatchBuilder(for: request, of: columns)
     var numbers: [Int] = []
     var size = 0
-    let next = try reader.search(from: request.first, finder, cancel) {
-      page, run throws(TableError) in
+    let next = try reader.search(from: request.first, upTo: request.count, finder, cancel) {
+      page, records throws(TableError) in
       if size >= foundSize { return 0 }
-      let records = run.prefix(request.count - numbers.count)
       guard let last = records.last else { return 0 }
       let bytes = page.end(of: last) - page.start(of: records.lowerBound)
       // Records beyond this size belong to the next batch.
       if size > 0, size + bytes > Int(Int32.max) { return 0 }
       append(page, records, to: builder, request.columns)
-      numbers += records
+      for record in records { numbers.append(page.textNumber(of: record)) }
       size += bytes + records.count * 8
       return records.count
     }

@@ -104,7 +104,7 @@ extension RecordReader {
       return nil
     }
     // The last shares rarely end at the same time. So each thread gets several.
-    let size = min(size, max(RecordShares.least, (end - offset) / (8 * Cores.count)))
+    let size = min(size, max(RecordShares.least, (end - offset) / (4 * Cores.count)))
     let shares = RecordShares(self, from: number, at: offset, to: end, size: size)
     guard shares.count > 1 else { return nil }
     // The shares have buffers of their own.

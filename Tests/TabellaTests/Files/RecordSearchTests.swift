@@ -47,6 +47,7 @@ import Testing
     sizes.first = Int.random(in: 2...64, using: &generator)
     sizes.next = Int.random(in: 2...64, using: &generator)
     sizes.ahead = Int.random(in: 2...128, using: &generator)
+    sizes.copied = Int.random(in: 2...256, using: &generator)
     sizes.room = 512
     return sizes
   }
@@ -94,14 +95,19 @@ import Testing
           let first = next
           let most = Int.random(in: 1...20, using: &generator)
           var taken = 0
-          next = try reader.search(from: first, finder, CancelFlag()) { page, run in
+          let limit = Bool.random(using: &generator) ? most : .max
+          next = try reader.search(from: first, upTo: limit, finder, CancelFlag()) { page, run in
             let some = run.prefix(most - taken)
-            found += some
+            #expect(limit == .max || some.count == run.count)
             taken += some.count
             for record in some {
-              let cells = records[record]
-              let shown = Cells(rules).withCell(0, page, record, width: 3) { $0.map { Array($0) } }
-              #expect(shown == cells.first)
+              let number = page.textNumber(of: record)
+              found.append(number)
+              let cells = records[number]
+              let shown = (0..<3).compactMap { column in
+                Cells(rules).withCell(column, page, record, width: 3) { $0.map { Array($0) } }
+              }
+              #expect(shown == cells)
             }
             return some.count
           }
@@ -146,8 +152,8 @@ import Testing
     // A call examines a part of a long text.
     var (next, calls) = (0, 0)
     while next < 100_000, calls < 10 {
-      next = try reader.search(from: next, finder, CancelFlag()) { _, run in
-        found += run
+      next = try reader.search(from: next, upTo: .max, finder, CancelFlag()) { page, run in
+        found += run.map(page.textNumber)
         return run.count
       }
       calls += 1
