@@ -1,3 +1,4 @@
+import Glibc
 import Tabella
 import TabellaFiles
 
@@ -8,6 +9,8 @@ struct Sniffer {
   /// If the records in so many bytes have the same number of cells, the rest of the sample is not read. The fourth read
   /// of 16 KiB reaches so many.
   private static let evenSize = 60_000
+  /// The number of bytes in which a delimiter occurs, if any does there.
+  private static let occurrenceSize = 64 << 10
 
   /// The text up to the end of the sample. Reading it again for each question costs less than keeping it in memory.
   private let sample: Prefix
@@ -59,11 +62,31 @@ struct Sniffer {
   mutating func delimiter(_ rules: RecordRules) throws(TableError) -> UInt8 {
     let comma = UInt8(ascii: ",")
     let others = [";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
+    let candidates = try occurring([comma] + others)
+    if candidates == [options.usualDelimiter] { return options.usualDelimiter }
     guard options.hasDecimalComma else {
-      return try delimiter(rules, among: [comma] + others) ?? options.usualDelimiter
+      return try delimiter(rules, among: candidates) ?? options.usualDelimiter
     }
-    if let found = try delimiter(rules, among: others) { return found }
+    if let found = try delimiter(rules, among: candidates.filter { $0 != comma }) { return found }
     return try delimiter(rules, among: [comma]) ?? options.usualDelimiter
+  }
+
+  /// The candidates that occur near the start; all of them if none does.
+  ///
+  /// Most texts contain one of them. Dividing a text by a byte that it does not contain costs more than looking for it.
+  private func occurring(_ candidates: [UInt8]) throws(TableError) -> [UInt8] {
+    var missing = candidates
+    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 64)
+    defer { piece.deallocate() }
+    var offset = start
+    while offset < start + Sniffer.occurrenceSize, !missing.isEmpty {
+      let count = try sample.read(at: offset, into: piece)
+      if count == 0 { break }
+      missing.removeAll { memchr(piece.baseAddress!, Int32($0), count) != nil }
+      offset += count
+    }
+    return missing.count == candidates.count
+      ? candidates : candidates.filter { !missing.contains($0) }
   }
 
   private mutating func delimiter(

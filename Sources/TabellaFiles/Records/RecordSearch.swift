@@ -13,7 +13,9 @@ extension RecordReader {
   /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
   private var leastWindow: Int { window / 16 }
   /// The smallest and the largest page around a hit. Pages grow while they have several found records.
-  private var pageSizes: ClosedRange<Int> { sizes.next / 256...sizes.next }
+  private var pageSizes: ClosedRange<Int> {
+    min(sizes.next, max(sizes.next / 1024, 2 * index.averageSize))...sizes.next
+  }
 
   /// Calls `body` with runs of at most `most` records from `first` on that may contain the terms of a finder. Returns the
   /// number of the first record that was not examined; that is `first` only if there is no such record.
