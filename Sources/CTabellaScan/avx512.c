@@ -136,6 +136,7 @@ static size_t quote(const uint8_t *bytes, size_t count, uint8_t *place) {
 
 #define PREFIX_SUM multiplied
 #define PLACES compressed
+#define JOIN join
 #define VERSION tabella_scan_avx512
 #include "kernel.h"
 #pragma clang attribute pop

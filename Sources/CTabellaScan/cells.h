@@ -60,22 +60,6 @@ static size_t unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t
     }
 }
 
-/* Joins cells byte by byte. Of two adjacent quotes within a cell, the second one opens it again. */
-static size_t join(const uint8_t *bytes, size_t count, uint8_t delimiter, uint8_t quote,
-                   uint8_t separator, uint8_t *place) {
-    size_t written = 0;
-    unsigned inside = 0, is_quote = 0;
-    for (size_t at = 0; at < count; at++) {
-        unsigned was_quote = is_quote;
-        is_quote = bytes[at] == quote;
-        inside ^= is_quote;
-        /* The byte stays there only if it is kept. */
-        place[written] = !inside && bytes[at] == delimiter ? separator : bytes[at];
-        written += !is_quote | (inside & was_quote);
-    }
-    return written;
-}
-
 static size_t quote(const uint8_t *bytes, size_t count, uint8_t *place) {
     if (!needs_quotes(bytes, count)) { return copy(bytes, count, '"', place); }
     size_t at = 0, written = 0;

@@ -16,8 +16,8 @@
  * Testing that a byte is absent costs less than locating it.
  *
  * The code is plain C with clang's vector extensions. The including file first defines what its machine
- * does differently: PREFIX_SUM, PLACES, LOOK_UP, and the quoting of cells. All functions are static, so
- * that each file has its own copy.
+ * does differently: PREFIX_SUM, PLACES, LOOK_UP, JOIN, and the quoting of cells. All functions are
+ * static, so that each file has its own copy.
  */
 #include "versions.h"
 
@@ -569,7 +569,54 @@ static bool is_utf8(const uint8_t *bytes, size_t count) {
     return is_utf8_block(&block, &before);
 }
 
+#ifndef JOIN
+/* Copies the bytes whose bits are set, without gaps, and returns their number. As many bytes can be
+ * read after the block, and overwritten after the copies. */
+INLINE size_t pack(const uint8_t *bytes, uint64_t kept, uint8_t *place) {
+    enum { STEP = BLOCK / 4 };
+    size_t written = 0;
+    while (kept != 0) {
+        size_t start = (size_t)__builtin_ctzll(kept);
+        uint64_t after = ~(kept >> start);
+        size_t run = after != 0 ? (size_t)__builtin_ctzll(after) : BLOCK;
+        for (size_t at = 0; at < run; at += STEP) {
+            memcpy(place + written + at, bytes + start + at, STEP);
+        }
+        written += run;
+        kept = start + run < BLOCK ? kept & (~0ull << (start + run)) : 0;
+    }
+    return written;
+}
+
+/* Joins cells, one block at a time. A quote within a cell closes it, and the next one opens it again. */
+static size_t join(const uint8_t *bytes, size_t count, uint8_t delimiter, uint8_t quote,
+                   uint8_t separator, uint8_t *place) {
+    size_t written = 0;
+    uint64_t before_inside = 0, before_quote = 0;
+    for (size_t at = 0; at < count; at += BLOCK) {
+        size_t size = count - at < BLOCK ? count - at : BLOCK;
+        uint64_t within = ~0ull >> (BLOCK - size);
+        bytes64 block;
+        load(&block, bytes + at);
+        uint64_t quotes = mask_of(&block, quote) & within;
+        uint64_t inside = prefix_sum(quotes) ^ before_inside;
+        uint64_t reopening = quotes & inside & (quotes << 1 | before_quote);
+        uint64_t quoted = mask_of(&block, delimiter) & inside;
+        bytes64 found = (bytes64)(block == delimiter);
+        block = (block & ~found) | (found & separator);
+        uint8_t joined[2 * BLOCK];
+        memcpy(joined, &block, BLOCK);
+        for (; quoted != 0; quoted &= quoted - 1) { joined[__builtin_ctzll(quoted)] = delimiter; }
+        written += pack(joined, within & (~quotes | reopening), place + written);
+        before_inside = (uint64_t)((int64_t)inside >> 63);
+        before_quote = quotes >> 63;
+    }
+    return written;
+}
+#define JOIN join
+#endif
+
 const tabella_scan_version VERSION = {count_records, skip_records, find_separators,
                                       find_ends,     has_any,      find_text,
                                       find_any,      is_utf8,      unquote,
-                                      join,          quote};
+                                      JOIN,          quote};

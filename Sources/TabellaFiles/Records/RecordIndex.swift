@@ -14,11 +14,12 @@ import TabellaThreads
 public final class RecordIndex {
   /// The sizes of reads and segments. Only tests use smaller ones, to find faults at the borders.
   public struct Cuts: Hashable, Sendable {
-    /// The size of one read in bytes, if the requested record can be near.
-    ///
-    /// The kernel copies one MiB faster than four quarters of a MiB.
+    /// The size of one read in bytes, if the requested record can be near or the text is short.
     public var near = 256 << 10
     /// The size of one read in bytes, if the requested record is far away.
+    ///
+    /// The kernel copies one MiB faster than four quarters of a MiB. But fresh memory costs a page fault per 4 KiB,
+    /// which pays off in texts of many blocks.
     public var block = 1 << 20
     /// The distance in bytes between two stored positions.
     public var spacing = 32 << 10
@@ -334,8 +335,10 @@ public final class RecordIndex {
       self.start = start
       self.state = state
       end = start
+      let cuts = index.cuts
+      let isLong = (index.source.size ?? .max) - start >= 16 * cuts.block
       let block = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: min(index.cuts.block, max(2, limit - start)), alignment: 64)
+        byteCount: min(isLong ? cuts.block : cuts.near, max(2, limit - start)), alignment: 64)
       defer { block.deallocate() }
       while end < limit, !reachedEnd {
         try index.cancel.check()

@@ -13,7 +13,7 @@ public final class RecordReader {
     /// The maximum size of a page in bytes, for sequential reading.
     public var next = 256 << 10
     /// The size of one sequential read from a stored file, in bytes. It can exceed a page.
-    public var ahead = 1 << 20
+    public var ahead = 256 << 10
     /// The initial number of separators per page; at least 512. A page of the size ``start`` has ``startRoom``.
     public var room = 1 << 16
     var startRoom: Int { min(1 << 12, room) }
