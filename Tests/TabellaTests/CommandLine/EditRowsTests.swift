@@ -18,11 +18,14 @@ import Testing
   }
 
   /// Runs `edit` with a shell script as the editor. `$1` is the file.
+  ///
+  /// The shell reads the script. To run it as a program would fail (ETXTBSY) while a program that another test has just
+  /// started still has the script open for writing.
   private func edit(_ words: String, _ script: String) throws -> ProgramResult {
-    let path = try folder.write("editor", "#!/bin/sh\n\(script)\n")
-    chmod(path, 0o755)
+    try folder.write("editor", "\(script)\n")
     return try ledgers.shell(
-      "EDITOR='\(folder.path)/editor' VISUAL= TMPDIR='\(folder.path)/tmp' tabella edit \(words)")
+      "EDITOR=\"sh '\(folder.path)/editor'\" VISUAL= TMPDIR='\(folder.path)/tmp' tabella edit \(words)"
+    )
   }
 
   /// The text of the buffers that were kept.
@@ -102,7 +105,9 @@ import Testing
       orphan.status == 2 && orphan.errors.contains("belongs to section [1], which was removed"))
     let early = try edit(
       "n.md -o sections=headings --yes", lines("[0]\tNew\n[1]\tBee\n1\ttwo\n2\tfour\n[+]\tX\n+\ty"))
-    #expect(early.status == 2 && early.errors.contains("a new section has no rows yet"))
+    #expect(
+      early.status == 2 && early.errors.contains("a new section has no rows yet"),
+      "\(early.status) \(early.errors)")
   }
 
   @Test func processesAreChanged() throws {
