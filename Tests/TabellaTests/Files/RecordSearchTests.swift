@@ -52,12 +52,17 @@ import Testing
     return sizes
   }
 
+  /// A reader with the usual sizes.
+  private static func reader(_ text: [UInt8], _ rules: RecordRules) -> RecordReader {
+    let source = RecordReaderTests.Portions(text, portion: .max)
+    return RecordReader(source, RecordIndex(source, from: 0, rules: rules), rules: rules)
+  }
+
   /// The cells of each record, from a reader with the usual sizes.
   private static func records(_ text: [UInt8], _ rules: RecordRules, width: Int) throws
     -> [[[UInt8]]]
   {
-    let source = RecordReaderTests.Portions(text, portion: .max)
-    let reader = RecordReader(source, RecordIndex(source, from: 0, rules: rules), rules: rules)
+    let reader = reader(text, rules)
     let cells = Cells(rules)
     var records: [[[UInt8]]] = []
     while let page = try reader.page(with: records.count) {
@@ -79,6 +84,7 @@ import Testing
       ? RecordReaderTests.orderlyText(&generator, 1500) : Self.text(&generator, 300)
     for rules in RecordReaderTests.rules where rules.escape == nil {
       let records = try Self.records(text, rules, width: 3)
+      let plain = Self.reader(text, rules)
       for isStream in [false, true] {
         var terms = Self.terms(&generator)
         // A text of line ends cannot be searched.
@@ -108,6 +114,7 @@ import Testing
                 Cells(rules).withCell(column, page, record, width: 3) { $0.map { Array($0) } }
               }
               #expect(shown == cells)
+              checkCopy(page, record, number, in: plain, isLast: number == records.count - 1)
             }
             return some.count
           }
@@ -123,6 +130,29 @@ import Testing
         }
       }
     }
+  }
+
+  /// A page that consists of copies says the same of a record as the page in which it is stored.
+  private func checkCopy(
+    _ page: RecordPage, _ record: Int, _ number: Int, in reader: RecordReader, isLast: Bool
+  ) {
+    guard let stored = try? reader.page(with: number) else {
+      Issue.record("record \(number) cannot be read")
+      return
+    }
+    #expect(page.offset(of: record) == stored.offset(of: number))
+    #expect(page.bytes(of: record).elementsEqual(stored.bytes(of: number)))
+    #expect(page.id(of: record) == stored.id(of: number))
+    guard !isLast else {
+      #expect(page.openEnd == stored.openEnd)
+      return
+    }
+    // A page says whether any of its records has remarkable quotes. So the record becomes a page of its own.
+    let text = Array(stored.bytes(of: number)) + [10]
+    guard let alone = try? Self.reader(text, reader.rules).page(with: 0) else { return }
+    #expect(page.hasLooseQuotes || !alone.hasLooseQuotes)
+    #expect(page.hasStrayQuotes || !alone.hasStrayQuotes)
+    #expect(page.mostQuotedLineEnds >= alone.mostQuotedLineEnds)
   }
 
   /// Reads records again. After a search that had moved the buffer, a reader returned the last page, which pointed into it.

@@ -233,6 +233,33 @@ import Testing
     }
   }
 
+  /// Found records are copied, so a page does not number them as its share does.
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"))
+  func `diagnostics of shares name the found rows`() throws {
+    // Of two rows with the same fault, the search finds the second one.
+    var text = Array("a,b,c\n".utf8)
+    for row in 0..<120 {
+      text += Array("\(row),\(row % 10 == 3 ? "needle" : "other"),".utf8)
+      switch row {
+      case 32, 33: text += Array("c,surplus\n".utf8)
+      case 62, 63: text += [0xFF, 10]
+      case 92, 93: text += Array("\"\(String(repeating: "l\n", count: 25))\"\n".utf8)
+      default: text += Array("c\n".utf8)
+      }
+    }
+    let isFound = Condition(column: 1, comparison: .matches, value: Array("needle".utf8))
+    let naive = try open(text)
+    let rows = try readAll(try naive.filtered(by: [isFound]))
+    let wanted = try diagnostics(naive)
+    #expect(wanted.count == 3)
+    for size in [200, 700] {
+      let source = try open(text)
+      let (read, end) = try readShared(try source.filtered(by: [isFound]), from: 0, size: size)
+      #expect(read == rows && end == .complete)
+      #expect(try diagnostics(source) == wanted)
+    }
+  }
+
   /// A cell that ends with a line feed made every second guess wrong, so that parts of the file were read again. Only what
   /// follows a closing quote tells such a line feed from the end of a row.
   @Test(.enabled(if: Cores.count > 1, "shares need two processors"))
