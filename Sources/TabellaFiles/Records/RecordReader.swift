@@ -12,7 +12,8 @@ public final class RecordReader {
     public var first = 64 << 10
     /// The maximum size of a page in bytes, for sequential reading.
     public var next = 256 << 10
-    /// The size of one sequential read from a stored file, in bytes. It can exceed a page.
+    /// The size of one sequential read from a stored file, in bytes. It can exceed a page. The bytes are examined more than
+    /// once, so they stay in the cache of a core.
     public var ahead = 256 << 10
     /// The initial number of separators per page; at least 512. A page of the size ``start`` has ``startRoom``.
     public var room = 1 << 16
@@ -23,7 +24,6 @@ public final class RecordReader {
     public var given = 2 << 20
     /// The approximate size of a page of gathered records, in bytes.
     public var page = 256 << 10
-
     /// The number of bytes of found records that are copied into one page.
     public var copied = 64 << 10
 
@@ -33,7 +33,7 @@ public final class RecordReader {
     /// Sizes for a share of a text. Small shares have small buffers, because each thread has its own.
     func fitting(_ share: Int) -> Sizes {
       var sizes = self
-      sizes.ahead = min(ahead, max(share, 2), 512 << 10)
+      sizes.ahead = min(ahead, max(share, 2))
       let page = min(next, max(64 << 10, share / 4))
       if page < next { (sizes.next, sizes.room) = (page, max(512, room / max(1, next / page))) }
       sizes.first = min(first, sizes.next)

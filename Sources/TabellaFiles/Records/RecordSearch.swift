@@ -6,12 +6,10 @@ extension RecordReader {
   /// share the rest, so the first call examines less. One call examines a whole share.
   private func searchedSize(at offset: Int) -> Int {
     if isShare { return source.size ?? .max }
-    return offset < sizes.ahead ? sizes.ahead : sizes.ahead * 2
+    return offset < sizes.ahead * 4 ? sizes.ahead * 4 : sizes.ahead * 8
   }
-  /// The number of bytes that are read at once. They are examined twice, so they stay in the cache of a core.
-  private var window: Int { min(sizes.ahead, 256 << 10) }
   /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
-  private var leastWindow: Int { window / 16 }
+  private var leastWindow: Int { sizes.ahead / 16 }
   /// The smallest and the largest page around a hit. Pages grow while they have several found records.
   private var pageSizes: ClosedRange<Int> {
     min(sizes.next, max(sizes.next / 1024, 2 * index.averageSize))...sizes.next
@@ -49,7 +47,7 @@ extension RecordReader {
         continue
       }
       let foundCount = runs.reduce(0) { $0 + $1.count }
-      if foundCount > left { runs = runs.prefix(left) }
+      if foundCount > left { runs = runs.firstNumbers(left) }
       for run in runs {
         if isDirect {
           let taken = try body(page, run)
@@ -113,7 +111,7 @@ extension RecordReader {
   /// The number of bytes to search next from an offset on.
   private func windowSize(at offset: Int) -> Int {
     let held = heldEnd - offset
-    return held >= max(leastWindow, 1) ? min(held, window) : window
+    return held >= max(leastWindow, 1) ? min(held, sizes.ahead) : sizes.ahead
   }
 
   /// Reads a window of the text that begins with a record, and counts the records in front of the first hit.
@@ -122,7 +120,7 @@ extension RecordReader {
   ) throws(TableError) -> Skip {
     guard
       let (bytes, count, isEnd) = try hold(
-        windowSize(at: start.offset), at: start.offset, ahead: window, Need(waits: true)),
+        windowSize(at: start.offset), at: start.offset, ahead: sizes.ahead, Need(waits: true)),
       count > 0
     else {
       index.note(number: start.number, at: start.offset, isEnd: true)
@@ -152,7 +150,7 @@ extension RecordReader {
 
 extension [Range<Int>] {
   /// The first numbers of the ranges, at most `count`.
-  fileprivate func prefix(_ count: Int) -> [Range<Int>] {
+  fileprivate func firstNumbers(_ count: Int) -> [Range<Int>] {
     var left = count
     return compactMap { range in
       let some = range.prefix(left)
