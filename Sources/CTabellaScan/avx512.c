@@ -89,26 +89,6 @@ static size_t unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t
     return written;
 }
 
-/* Joins cells, one block at a time. A quote within a cell closes it, and the next one opens it again. */
-static size_t join(const uint8_t *bytes, size_t count, uint8_t delimiter, uint8_t quote,
-                   uint8_t separator, uint8_t *place) {
-    size_t written = 0;
-    uint64_t before_inside = 0, before_quote = 0;
-    for (size_t at = 0; at < count; at += BLOCK) {
-        uint64_t within = first(count - at < BLOCK ? count - at : BLOCK);
-        __m512i block = _mm512_loadu_si512(bytes + at);
-        uint64_t quotes = equal(block, quote) & within;
-        uint64_t inside = multiplied(quotes) ^ before_inside;
-        uint64_t reopening = quotes & inside & (quotes << 1 | before_quote);
-        uint64_t delimiters = equal(block, delimiter) & ~inside;
-        block = _mm512_mask_set1_epi8(block, delimiters, (char)separator);
-        written += gather(within & (~quotes | reopening), block, place + written);
-        before_inside = (uint64_t)((int64_t)inside >> 63);
-        before_quote = quotes >> 63;
-    }
-    return written;
-}
-
 /* Doubles each byte, and then drops the second copy of every byte except quotes. */
 static size_t quote(const uint8_t *bytes, size_t count, uint8_t *place) {
     uint64_t found = 0;
@@ -136,7 +116,9 @@ static size_t quote(const uint8_t *bytes, size_t count, uint8_t *place) {
 
 #define PREFIX_SUM multiplied
 #define PLACES compressed
-#define JOIN join
+#define PACK(block, kept, place) gather(kept, (__m512i)*(block), place)
+#define REPLACE(block, replaced, from, to)                                                         \
+    (*(block) = (bytes64)_mm512_mask_set1_epi8((__m512i)*(block), replaced, (char)(to)))
 #define VERSION tabella_scan_avx512
 #include "kernel.h"
 #pragma clang attribute pop

@@ -16,8 +16,8 @@
  * Testing that a byte is absent costs less than locating it.
  *
  * The code is plain C with clang's vector extensions. The including file first defines what its machine
- * does differently: PREFIX_SUM, PLACES, LOOK_UP, JOIN, and the quoting of cells. All functions are
- * static, so that each file has its own copy.
+ * does differently: PREFIX_SUM, PLACES, LOOK_UP, PACK, REPLACE, and the quoting of cells. All
+ * functions are static, so that each file has its own copy.
  */
 #include "versions.h"
 
@@ -569,11 +569,15 @@ static bool is_utf8(const uint8_t *bytes, size_t count) {
     return is_utf8_block(&block, &before);
 }
 
-#ifndef JOIN
-/* Copies the bytes whose bits are set, without gaps, and returns their number. As many bytes can be
- * read after the block, and overwritten after the copies. */
-INLINE size_t pack(const uint8_t *bytes, uint64_t kept, uint8_t *place) {
+/* Copies the bytes of a block whose bits are set, without gaps, and returns their number. Up to BLOCK
+ * bytes from `place` on are overwritten. */
+INLINE size_t pack(const bytes64 *block, uint64_t kept, uint8_t *place) {
+#ifdef PACK
+    return PACK(block, kept, place);
+#else
     enum { STEP = BLOCK / 4 };
+    uint8_t bytes[BLOCK + STEP]; /* A step can begin near the end. */
+    memcpy(bytes, block, BLOCK);
     size_t written = 0;
     while (kept != 0) {
         size_t start = (size_t)__builtin_ctzll(kept);
@@ -586,6 +590,19 @@ INLINE size_t pack(const uint8_t *bytes, uint64_t kept, uint8_t *place) {
         kept = start + run < BLOCK ? kept & (~0ull << (start + run)) : 0;
     }
     return written;
+#endif
+}
+
+/* Replaces the bytes of a block whose bits are set, all of which are equal to `from`. */
+INLINE void replace(bytes64 *block, uint64_t replaced, uint8_t from, uint8_t to) {
+#ifdef REPLACE
+    REPLACE(block, replaced, from, to);
+#else
+    bytes64 found = (bytes64)(*block == from);
+    uint64_t others = mask(&found) & ~replaced;
+    *block = (*block & ~found) | (found & to);
+    for (; others != 0; others &= others - 1) { (*block)[__builtin_ctzll(others)] = from; }
+#endif
 }
 
 /* Joins cells, one block at a time. A quote within a cell closes it, and the next one opens it again. */
@@ -594,29 +611,21 @@ static size_t join(const uint8_t *bytes, size_t count, uint8_t delimiter, uint8_
     size_t written = 0;
     uint64_t before_inside = 0, before_quote = 0;
     for (size_t at = 0; at < count; at += BLOCK) {
-        size_t size = count - at < BLOCK ? count - at : BLOCK;
-        uint64_t within = ~0ull >> (BLOCK - size);
+        uint64_t within = ~0ull >> (BLOCK - (count - at < BLOCK ? count - at : BLOCK));
         bytes64 block;
         load(&block, bytes + at);
         uint64_t quotes = mask_of(&block, quote) & within;
         uint64_t inside = prefix_sum(quotes) ^ before_inside;
         uint64_t reopening = quotes & inside & (quotes << 1 | before_quote);
-        uint64_t quoted = mask_of(&block, delimiter) & inside;
-        bytes64 found = (bytes64)(block == delimiter);
-        block = (block & ~found) | (found & separator);
-        uint8_t joined[2 * BLOCK];
-        memcpy(joined, &block, BLOCK);
-        for (; quoted != 0; quoted &= quoted - 1) { joined[__builtin_ctzll(quoted)] = delimiter; }
-        written += pack(joined, within & (~quotes | reopening), place + written);
+        replace(&block, mask_of(&block, delimiter) & ~inside, delimiter, separator);
+        written += pack(&block, within & (~quotes | reopening), place + written);
         before_inside = (uint64_t)((int64_t)inside >> 63);
         before_quote = quotes >> 63;
     }
     return written;
 }
-#define JOIN join
-#endif
 
 const tabella_scan_version VERSION = {count_records, skip_records, find_separators,
                                       find_ends,     has_any,      find_text,
                                       find_any,      is_utf8,      unquote,
-                                      JOIN,          quote};
+                                      join,          quote};

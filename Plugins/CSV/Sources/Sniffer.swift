@@ -9,7 +9,7 @@ struct Sniffer {
   /// If the records in so many bytes have the same number of cells, the rest of the sample is not read. The fourth read
   /// of 16 KiB reaches so many.
   private static let evenSize = 60_000
-  /// The number of bytes in which a delimiter occurs, if any does there.
+  /// The number of bytes at the start in which delimiters are looked for.
   private static let occurrenceSize = 64 << 10
 
   /// The text up to the end of the sample. Reading it again for each question costs less than keeping it in memory.

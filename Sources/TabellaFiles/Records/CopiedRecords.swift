@@ -82,23 +82,16 @@ struct CopiedRecords: ~Copyable {
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Int
   ) throws(TableError) -> Int? {
     guard count > 0 else { return nil }
-    let result = numbers.withUnsafeBufferPointer { numbers in
-      offsets.withUnsafeBufferPointer { offsets in
-        Result { () throws(TableError) in
-          let origin = RecordPage.Origin(
-            numbers: numbers.baseAddress!, offsets: offsets.baseAddress!)
-          return try body(
-            RecordPage(
-              numbers: 0..<numbers.count, offset: 0, bytes: UnsafeRawPointer(text.baseAddress!),
-              filled: size, separators: UnsafePointer(separatorOffsets.separators),
-              ends: UnsafePointer(separatorOffsets.ends), escape: rules.escape,
-              mostQuotedLineEnds: mostQuotedLineEnds, hasLooseQuotes: hasLooseQuotes,
-              hasStrayQuotes: hasStrayQuotes, openEnd: nil, reading: rules.reading, origin: origin),
-            0..<numbers.count)
-        }
-      }
+    let taken = try RecordPage.Origin.with(numbers, offsets) { origin throws(TableError) in
+      try body(
+        RecordPage(
+          numbers: 0..<count, offset: 0, bytes: UnsafeRawPointer(text.baseAddress!), filled: size,
+          separators: UnsafePointer(separatorOffsets.separators),
+          ends: UnsafePointer(separatorOffsets.ends), escape: rules.escape,
+          mostQuotedLineEnds: mostQuotedLineEnds, hasLooseQuotes: hasLooseQuotes,
+          hasStrayQuotes: hasStrayQuotes, openEnd: nil, reading: rules.reading, origin: origin),
+        0..<count)
     }
-    let taken = try result.get()
     let rest = taken < count ? numbers[taken] : nil
     numbers.removeAll(keepingCapacity: true)
     offsets.removeAll(keepingCapacity: true)

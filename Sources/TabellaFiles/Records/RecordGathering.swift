@@ -99,32 +99,43 @@ extension RecordReader {
     let numbers = Array(gathered.numbers[records])
     let offsets = gathered.offsets.map { Array($0[records]) }
     let bytes = UnsafeRawPointer(text.baseAddress!)
-    let result = numbers.withUnsafeBufferPointer { numbers in
-      (offsets ?? []).withUnsafeBufferPointer { offsets in
-        Result { () throws(TableError) in
-          var state = tabella_scan_start()
-          let found = tabella_scan_separators(
-            bytes.assumingMemoryBound(to: UInt8.self), size, rules.scan, &state,
-            separatorOffsets.separators, separatorOffsets.ends, separatorOffsets.room)
-          guard found.records == records.count else {
-            throw TableError(.internal, "gathered records split differently than in the text")
-          }
-          let origin = RecordPage.Origin(
-            numbers: numbers.baseAddress!,
-            offsets: gathered.offsets == nil ? nil : offsets.baseAddress)
+    try RecordPage.Origin.with(numbers, offsets) { origin throws(TableError) in
+      var state = tabella_scan_start()
+      let found = tabella_scan_separators(
+        bytes.assumingMemoryBound(to: UInt8.self), size, rules.scan, &state,
+        separatorOffsets.separators, separatorOffsets.ends, separatorOffsets.room)
+      guard found.records == records.count else {
+        throw TableError(.internal, "gathered records split differently than in the text")
+      }
+      try body(
+        RecordPage(
+          numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
+          separators: UnsafePointer(separatorOffsets.separators),
+          ends: UnsafePointer(separatorOffsets.ends),
+          escape: rules.escape, mostQuotedLineEnds: Int(state.most_lines),
+          hasLooseQuotes: state.loose != 0, hasStrayQuotes: state.strays != 0, openEnd: nil,
+          reading: rules.reading, origin: origin),
+        0..<records.count)
+    }
+  }
+}
+
+extension RecordPage.Origin {
+  /// Calls `body` with the origin of records with these numbers and, if known, these offsets in the text.
+  static func with<Result>(
+    _ numbers: [Int], _ offsets: [Int]?,
+    _ body: (RecordPage.Origin) throws(TableError) -> Result
+  ) throws(TableError) -> Result {
+    try numbers.withUnsafeBufferPointer { numbers in
+      (offsets ?? []).withUnsafeBufferPointer { places in
+        Swift.Result { () throws(TableError) in
           try body(
-            RecordPage(
-              numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
-              separators: UnsafePointer(separatorOffsets.separators),
-              ends: UnsafePointer(separatorOffsets.ends),
-              escape: rules.escape, mostQuotedLineEnds: Int(state.most_lines),
-              hasLooseQuotes: state.loose != 0, hasStrayQuotes: state.strays != 0, openEnd: nil,
-              reading: rules.reading, origin: origin),
-            0..<records.count)
+            RecordPage.Origin(
+              numbers: numbers.baseAddress!,
+              offsets: offsets == nil ? nil : places.baseAddress))
         }
       }
-    }
-    try result.get()
+    }.get()
   }
 }
 

@@ -18,8 +18,8 @@ public final class RecordIndex {
     public var near = 256 << 10
     /// The size of one read in bytes, if the requested record is far away.
     ///
-    /// The kernel copies one MiB faster than four quarters of a MiB. But fresh memory costs a page fault per 4 KiB,
-    /// which pays off in texts of many blocks.
+    /// The kernel copies one MiB faster than four quarters of a MiB. Fresh memory costs a page fault per 4 KiB, so such
+    /// reads pay off only in texts of many blocks.
     public var block = 1 << 20
     /// The distance in bytes between two stored positions.
     public var spacing = 32 << 10
