@@ -384,10 +384,11 @@ INLINE bool is_text(const uint8_t *bytes, const tabella_scan_text *text) {
     return true;
 }
 
-/* The offset of the text among the offsets whose answer is zero; BLOCK if it is not there. */
-INLINE size_t find_among(const bytes64 *answers, const uint8_t *bytes,
-                         const tabella_scan_text *text) {
-    for (uint64_t left = mask_of(answers, 0); left != 0; left &= left - 1) {
+/* The offset of the text that begins in a block; BLOCK if none does. */
+INLINE size_t find_in_block(const uint8_t *bytes, const tabella_scan_text *text, const two_bytes *two) {
+    bytes64 answers;
+    differences(&answers, bytes, two);
+    for (uint64_t left = mask_of(&answers, 0); left != 0; left &= left - 1) {
         size_t at = (size_t)__builtin_ctzll(left);
         if (is_text(bytes + at, text)) { return at; }
     }
@@ -400,7 +401,9 @@ static size_t find_text(const uint8_t *bytes, size_t count, tabella_scan_text te
     two_bytes two = two_of(&text);
     bytes64 answers;
     while (starts - at >= BLOCK) {
-        if (starts - at >= GROUP) {
+        /* The text is often near, so the first block is a group of its own. */
+        size_t size = at > 0 && starts - at >= GROUP ? GROUP : BLOCK;
+        if (size == GROUP) {
             bytes64 least = ~(bytes64){0};
             for (size_t start = 0; start < GROUP; start += BLOCK) {
                 differences(&answers, bytes + at + start, &two);
@@ -411,12 +414,16 @@ static size_t find_text(const uint8_t *bytes, size_t count, tabella_scan_text te
                 continue;
             }
         }
-        size_t end = at + (starts - at >= GROUP ? GROUP : BLOCK);
-        for (; at < end; at += BLOCK) {
-            differences(&answers, bytes + at, &two);
-            size_t found = find_among(&answers, bytes + at, &text);
+        for (size_t end = at + size; at < end; at += BLOCK) {
+            size_t found = find_in_block(bytes + at, &text, &two);
             if (found < BLOCK) { return at + found; }
         }
+    }
+    if (at > 0 && at < starts) {
+        /* The last block overlaps the one in front of it. */
+        at = starts - BLOCK;
+        size_t found = find_in_block(bytes + at, &text, &two);
+        return found < BLOCK ? at + found : count;
     }
     for (; at < starts; at++) {
         if (((bytes[at + two.first_at] | two.first_case) ^ two.first) == 0
@@ -464,15 +471,18 @@ static size_t find_any(const uint8_t *bytes, size_t count, const tabella_scan_te
 #ifdef LOOK_UP
     bytes64 answers;
     while (at < end && count - at >= BLOCK + TABELLA_SCAN_COMPARED - 1) {
-        size_t size = count - at >= GROUP + TABELLA_SCAN_COMPARED - 1 ? GROUP : BLOCK;
-        bytes64 all = {0};
-        for (size_t start = 0; start < size; start += BLOCK) {
-            compared(&answers, bytes + at + start, texts);
-            all |= answers;
-        }
-        if (mask_of(&all, 0) == ~0ull) {
-            at += size;
-            continue;
+        /* As in find_text. */
+        size_t size = at > 0 && count - at >= GROUP + TABELLA_SCAN_COMPARED - 1 ? GROUP : BLOCK;
+        if (size == GROUP) {
+            bytes64 all = {0};
+            for (size_t start = 0; start < GROUP; start += BLOCK) {
+                compared(&answers, bytes + at + start, texts);
+                all |= answers;
+            }
+            if (mask_of(&all, 0) == ~0ull) {
+                at += GROUP;
+                continue;
+            }
         }
         for (size_t next = at + size; at < next && at < end; at += BLOCK) {
             compared(&answers, bytes + at, texts);

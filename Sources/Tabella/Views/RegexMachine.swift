@@ -1,151 +1,3 @@
-/// A regular expression as a program for a machine that follows several steps at once (Thompson).
-struct RegexProgram {
-  enum Step {
-    /// Reads a byte in this range, then continues with the step of this number.
-    case byte(ClosedRange<UInt8>, Int)
-    case split(Int, Int)
-    case check(Check, Int)
-    case jump(Int)
-    /// Notes the offset as the start or the end of a part. A part has two slots.
-    case note(slot: Int, Int)
-    case found
-  }
-
-  /// A condition between two bytes.
-  enum Check { case start, end, wordBorder, noWordBorder }
-
-  private(set) var steps: [Step] = []
-  private(set) var checksWords = false
-  private(set) var hasChecks = false
-
-  private static let largest = 50_000
-
-  /// Throws ``TableError`` with `.invalidArgument` if the program would be too large.
-  init(_ tree: RegexTree) throws(TableError) {
-    try add(tree)
-    steps.append(.found)
-  }
-
-  private mutating func add(_ tree: RegexTree) throws(TableError) {
-    guard steps.count < RegexProgram.largest else {
-      throw TableError(.invalidArgument, "the pattern is too large: it repeats too much")
-    }
-    switch tree {
-    case .byte(let byte): steps.append(.byte(byte...byte, steps.count + 1))
-    case .characters(let ranges): addChoice(ranges.flatMap { utf8Ranges($0) })
-    case .start: add(check: .start)
-    case .end: add(check: .end)
-    case .wordBorder: add(check: .wordBorder)
-    case .noWordBorder: add(check: .noWordBorder)
-    case .sequence(let parts): for part in parts { try add(part) }
-    case .choice(let parts):
-      try addChoice(parts.count) { program, number throws(TableError) in
-        try program.add(parts[number])
-      }
-    case .part(let part, let number):
-      steps.append(.note(slot: number * 2, steps.count + 1))
-      try add(part)
-      steps.append(.note(slot: number * 2 + 1, steps.count + 1))
-    case .repetition(let part, let least, let most, let isLazy):
-      for _ in 0..<least { try add(part) }
-      guard let most else { return try addLoop(part, isLazy) }
-      var splits: [Int] = []
-      for _ in least..<max(least, most) {
-        splits.append(steps.count)
-        steps.append(.split(steps.count + 1, 0))
-        try add(part)
-      }
-      for split in splits { steps[split] = fork(split + 1, steps.count, isLazy) }
-    }
-  }
-
-  /// A step that prefers to continue with a copy, or with the end if the repetition is lazy.
-  private func fork(_ copy: Int, _ end: Int, _ isLazy: Bool) -> Step {
-    isLazy ? .split(end, copy) : .split(copy, end)
-  }
-
-  private mutating func add(check: Check) {
-    hasChecks = true
-    if check == .wordBorder || check == .noWordBorder { checksWords = true }
-    steps.append(.check(check, steps.count + 1))
-  }
-
-  private mutating func addLoop(_ part: RegexTree, _ isLazy: Bool) throws(TableError) {
-    let start = steps.count
-    steps.append(.split(start + 1, 0))
-    try add(part)
-    steps.append(.jump(start))
-    steps[start] = fork(start + 1, steps.count, isLazy)
-  }
-
-  /// Adds a choice of byte sequences. Without sequences, nothing matches.
-  private mutating func addChoice(_ sequences: [[ClosedRange<UInt8>]]) {
-    guard !sequences.isEmpty else {
-      // A step that leads only to itself never matches.
-      steps.append(.jump(steps.count))
-      return
-    }
-    addChoice(sequences.count) { program, number in
-      for range in sequences[number] {
-        program.steps.append(.byte(range, program.steps.count + 1))
-      }
-    }
-  }
-
-  private mutating func addChoice<E: Error>(
-    _ count: Int, _ add: (inout RegexProgram, Int) throws(E) -> Void
-  ) throws(E) {
-    var jumps: [Int] = []
-    for number in 0..<count {
-      let split = steps.count
-      if number < count - 1 { steps.append(.split(split + 1, 0)) }
-      try add(&self, number)
-      guard number < count - 1 else { break }
-      jumps.append(steps.count)
-      steps.append(.jump(0))
-      steps[split] = .split(split + 1, steps.count)
-    }
-    for jump in jumps { steps[jump] = .jump(steps.count) }
-  }
-}
-
-/// The sequences of byte ranges that are the UTF-8 encoding of a range of characters.
-private func utf8Ranges(_ range: ClosedRange<UInt32>) -> [[ClosedRange<UInt8>]] {
-  // Surrogates are not characters. Each range contains encodings of one length.
-  let parts: [ClosedRange<UInt32>] = [
-    0...0x7F, 0x80...0x7FF, 0x800...0xD7FF, 0xE000...0xFFFF, 0x10000...0x10FFFF,
-  ]
-  return parts.filter { $0.overlaps(range) }.flatMap { part -> [[ClosedRange<UInt8>]] in
-    let some = range.clamped(to: part)
-    return split(utf8(some.lowerBound), utf8(some.upperBound))
-  }
-}
-
-private func utf8(_ value: UInt32) -> [UInt8] {
-  Unicode.Scalar(value).map { Array(String(Character($0)).utf8) } ?? []
-}
-
-/// The sequences of byte ranges between two byte sequences of the same length.
-private func split(_ low: [UInt8], _ high: [UInt8]) -> [[ClosedRange<UInt8>]] {
-  guard low.count > 1 else { return [[low[0]...high[0]]] }
-  let (lowRest, highRest) = (Array(low.dropFirst()), Array(high.dropFirst()))
-  if low[0] == high[0] { return split(lowRest, highRest).map { [low[0]...low[0]] + $0 } }
-  let least = [UInt8](repeating: 0x80, count: low.count - 1)
-  let most = [UInt8](repeating: 0xBF, count: low.count - 1)
-  var result: [[ClosedRange<UInt8>]] = []
-  var (first, last) = (low[0], high[0])
-  if lowRest != least {
-    result += split(lowRest, most).map { [first...first] + $0 }
-    first += 1
-  }
-  if highRest != most { last -= 1 }
-  if first <= last {
-    result.append([first...last] + zip(least, most).map { $0...$1 })
-  }
-  if highRest != most { result += split(least, highRest).map { [high[0]...high[0]] + $0 } }
-  return result
-}
-
 /// Runs a program as a lazy automaton.
 ///
 /// It caches, for each set of steps and each class of bytes, the next set. If the cache is full, the machine clears
@@ -163,6 +15,10 @@ struct RegexMachine {
   private static let unknown: Int32 = -1
   private static let found: Int32 = -2
   private static let notFound: Int32 = -3
+  /// An answer of ``run(_:_:_:)``: the exits of a lasting state are not known yet.
+  private static let needsExits: Int32 = -4
+  /// An entry instead of exits: there are too many.
+  private static let many: Int32 = -5
   /// The number of bytes after which a state probably lasts.
   private static let lasting = 8
 
@@ -172,7 +28,7 @@ struct RegexMachine {
   private var classes = [UInt8](repeating: 0, count: 256)
   /// The number of classes. The end of the text is one additional class.
   private var classCount = 0
-  /// One byte of each class.
+  /// The first byte of each class. A class is a range.
   private var examples: [UInt8] = []
   /// How many times the cache was cleared.
   private var forgotten = 0
@@ -181,11 +37,11 @@ struct RegexMachine {
   private var numbers: [State: Int32] = [:]
   /// The state in front of the first byte, once it is known.
   private var start: Int32?
-  /// The state in which no match has begun, once it is known. Most bytes lead back to it.
-  private var home: Int32?
   /// For each state and class, the next state, or one of the constants `unknown`, `found` and
-  /// `notFound`.
+  /// `notFound`. The last entry of a state is the code of its ``RegexExits``, or `unknown`, or `many`.
   private var next: [Int32] = []
+  /// The number of entries of a state in ``next``.
+  private var width: Int { classCount + 2 }
 
   init(_ program: RegexProgram, stateLimit: Int = 2000) {
     self.program = program
@@ -224,6 +80,11 @@ struct RegexMachine {
       let follower = run(text, &at, &state)
       if follower == RegexMachine.found { return true }
       if follower == RegexMachine.notFound { return false }
+      if follower == RegexMachine.needsExits {
+        next[Int(state) + classCount + 1] =
+          exits(of: state)?.code ?? RegexMachine.many
+        continue
+      }
       let kind = at < text.count ? Int(classes[Int(text[at])]) : classCount
       let learned = learn(state, kind)
       if learned == RegexMachine.found { return true }
@@ -240,21 +101,23 @@ struct RegexMachine {
     next.withUnsafeBufferPointer { next in
       classes.withUnsafeBufferPointer { classes in
         var (place, now) = (at, Int(state))
-        let home = Int(home ?? RegexMachine.unknown)
-        var stays = 0
         defer { (at, state) = (place, Int32(truncatingIfNeeded: now)) }
         while place < text.count {
+          let exits = next[now &+ classCount &+ 1]
+          if exits >= 0 {
+            place = RegexExits(code: exits).first(in: text, from: place)
+            if place == text.count { break }
+          }
+          let begin = place
           var follower = next[now &+ Int(classes[Int(text[place])])]
-          // Within one state, the steps do not depend on each other, so the processor takes several at a time. That
-          // pays off if the state lasts.
-          stays = now == home ? stays &+ 1 : 0
-          if stays == RegexMachine.lasting {
-            stays = 0
-            while Int(follower) == home {
-              place &+= 1
-              guard place < text.count else { return next[now &+ classCount] }
-              follower = next[now &+ Int(classes[Int(text[place])])]
-            }
+          // Within one state, the steps do not depend on each other, so the processor takes several at a time.
+          while Int(follower) == now {
+            place &+= 1
+            guard place < text.count else { return next[now &+ classCount] }
+            follower = next[now &+ Int(classes[Int(text[place])])]
+          }
+          if exits == RegexMachine.unknown, place &- begin >= RegexMachine.lasting {
+            return RegexMachine.needsExits
           }
           if follower < 0 { return follower }
           now = Int(follower)
@@ -277,44 +140,79 @@ struct RegexMachine {
     if let number = numbers[state] { return number }
     if states.count >= stateLimit {
       forgotten += 1
-      (start, home) = (nil, nil)
+      start = nil
       states.removeAll()
       numbers.removeAll()
       next.removeAll(keepingCapacity: true)
     }
-    let number = Int32(truncatingIfNeeded: states.count * (classCount + 1))
-    if state.places == [0], state.before == .other { home = number }
+    let number = Int32(truncatingIfNeeded: states.count * width)
     states.append(state)
     numbers[state] = number
-    next += repeatElement(RegexMachine.unknown, count: classCount + 1)
+    next += repeatElement(RegexMachine.unknown, count: width)
     return number
   }
 
   /// Computes and caches the next state from a state, for a class of bytes or the end of the text.
   private mutating func learn(_ from: Int32, _ kind: Int) -> Int32 {
-    let state = states[Int(from) / (classCount + 1)]
-    let byte = kind < classCount ? examples[kind] : nil
-    var places: Set<Int> = []
-    guard !follow(state, next: byte, into: &places) else {
+    guard let follower = follower(of: states[Int(from) / width], kind) else {
       next[Int(from) + kind] = RegexMachine.found
       return RegexMachine.found
     }
-    guard let byte else {
+    guard kind < classCount else {
       next[Int(from) + kind] = RegexMachine.notFound
       return RegexMachine.notFound
     }
+    let before = forgotten
+    let to = number(of: follower)
+    // If the cache was cleared, it no longer contains the old state.
+    if forgotten == before { next[Int(from) + kind] = to }
+    return to
+  }
+
+  /// Computes the next state from a state, for a class of bytes or the end of the text; nil if there is a match.
+  private func follower(of state: State, _ kind: Int) -> State? {
+    let byte = kind < classCount ? examples[kind] : nil
+    var places: Set<Int> = []
+    guard !follow(state, next: byte, into: &places) else { return nil }
     // A match can begin after every byte.
     var followers: Set<Int32> = [0]
+    guard let byte else { return State(places: [0], before: .other) }
     for case .byte(let range, let target) in places.map({ program.steps[$0] })
     where range.contains(byte) {
       followers.insert(Int32(truncatingIfNeeded: target))
     }
     let context: Before = program.checksWords && RegexMachine.isWord(byte) ? .word : .other
-    let before = forgotten
-    let to = number(of: State(places: followers.sorted(), before: context))
-    // If the cache was cleared, it no longer contains the old state.
-    if forgotten == before { next[Int(from) + kind] = to }
-    return to
+    return State(places: followers.sorted(), before: context)
+  }
+
+  /// The texts that lead from a state to another one, or to a match; nil if they are too many.
+  private func exits(of number: Int32) -> RegexExits? {
+    let state = states[Int(number) / width]
+    guard let bytes = fewBytes(where: { follower(of: state, $0) != state }) else { return nil }
+    if bytes.count == 1 {
+      let kind = Int(classes[Int(bytes[0])])
+      // A pair must follow if any other byte after its first one leads back.
+      if let first = follower(of: state, kind),
+        let others = fewBytes(where: {
+          let next = follower(of: first, $0)
+          return next != state && !($0 == kind && next == first)
+        }), others.count == 1
+      {
+        return RegexExits(pair: bytes[0], others[0])
+      }
+    }
+    return RegexExits(bytes: bytes)
+  }
+
+  /// The bytes of the classes that satisfy a condition; nil if there are too many for ``RegexExits``.
+  private func fewBytes(where holds: (Int) -> Bool) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    for kind in 0..<classCount where holds(kind) {
+      let last = kind + 1 < classCount ? examples[kind + 1] - 1 : 255
+      guard bytes.count + Int(last - examples[kind]) < RegexExits.most else { return nil }
+      bytes += examples[kind]...last
+    }
+    return bytes
   }
 
   /// Collects the steps that can be reached without reading a byte. Returns whether one of them is the end.
