@@ -13,50 +13,43 @@ func exportBatch(_ batch: Batch, to out: UnsafeMutablePointer<tabella_batch>) {
 package func exportRows(
   _ count: Int, _ columns: [ArrowArray], to out: UnsafeMutablePointer<ArrowArray>
 ) {
-  let children = columns.map { column in
-    let child = UnsafeMutablePointer<ArrowArray>.allocate(capacity: 1)
-    child.initialize(to: column)
-    return Optional(child)
-  }
+  // A consumer that takes a child over copies its struct, so one allocation can contain all of them.
+  let children = UnsafeMutablePointer<ArrowArray>.allocate(capacity: max(columns.count, 1))
+  children.initialize(from: columns, count: columns.count)
   let list = UnsafeMutablePointer<UnsafeMutablePointer<ArrowArray>?>.allocate(
-    capacity: max(children.count, 1))
-  list.initialize(from: children, count: children.count)
+    capacity: max(columns.count, 1))
+  for index in columns.indices { (list + index).initialize(to: children + index) }
   let buffers = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(capacity: 1)
   buffers.initialize(to: nil)
   out.pointee = ArrowArray(
     length: Int64(count), null_count: 0, offset: 0, n_buffers: 1,
-    n_children: Int64(children.count), buffers: buffers, children: list, dictionary: nil,
+    n_children: Int64(columns.count), buffers: buffers, children: list, dictionary: nil,
     release: { array in
+      let children = array.pointee.private_data?.assumingMemoryBound(to: ArrowArray.self)
       for index in 0..<Int(array.pointee.n_children) {
-        guard let child = array.pointee.children?[index] else { continue }
-        child.pointee.release?(child)
-        child.deallocate()
+        if let child = children.map({ $0 + index }) { child.pointee.release?(child) }
       }
+      children?.deallocate()
       array.pointee.children?.deallocate()
       array.pointee.buffers?.deallocate()
       array.pointee.release = nil
-    }, private_data: nil)
+    }, private_data: children)
 }
 
-/// Keeps a column's memory alive while C uses it.
-private final class ExportedColumn {
-  let column: ColumnBatch
-  let owner: AnyObject?
-
-  init(_ column: ColumnBatch, _ owner: AnyObject?) {
-    self.column = column
-    self.owner = owner
-  }
-}
+/// The buffers of a column in C, and what keeps them alive.
+private typealias ExportedColumn = ManagedBuffer<
+  (column: ColumnBatch, owner: AnyObject?), UnsafeRawPointer?
+>
 
 /// The C form of a column, without a copy of its cells.
 package func exportColumn(_ column: ColumnBatch) -> ArrowArray {
   column.withUnsafeLayout { layout in
     let validity = layout.validity.map { UnsafeRawPointer($0) }
-    let cells =
+    let buffers =
       column.type.isBytes
-      ? [layout.offsets.map { UnsafeRawPointer($0) }, layout.values] : [layout.values]
-    return exportColumn(column, as: [validity] + cells, from: layout.start, owner: nil)
+      ? [validity, layout.offsets.map { UnsafeRawPointer($0) }, layout.values]
+      : [validity, layout.values]
+    return exportColumn(column, as: buffers, from: layout.start, owner: nil)
   }
 }
 
@@ -65,19 +58,19 @@ package func exportColumn(_ column: ColumnBatch) -> ArrowArray {
 package func exportColumn(
   _ column: ColumnBatch, as pointers: [UnsafeRawPointer?], from start: Int, owner: AnyObject?
 ) -> ArrowArray {
-  let buffers = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(capacity: pointers.count)
+  let exported = ExportedColumn.create(minimumCapacity: pointers.count) { _ in (column, owner) }
+  let buffers = exported.withUnsafeMutablePointerToElements { $0 }
   buffers.initialize(from: pointers, count: pointers.count)
   return ArrowArray(
     length: Int64(column.count), null_count: Int64(column.missingCount), offset: Int64(start),
     n_buffers: Int64(pointers.count), n_children: 0, buffers: buffers, children: nil,
     dictionary: nil,
     release: { array in
-      array.pointee.buffers?.deallocate()
       if let data = array.pointee.private_data {
         Unmanaged<ExportedColumn>.fromOpaque(data).release()
       }
       array.pointee.release = nil
-    }, private_data: Unmanaged.passRetained(ExportedColumn(column, owner)).toOpaque())
+    }, private_data: Unmanaged.passRetained(exported).toOpaque())
 }
 
 /// Owns a C batch, and releases it with the last Swift copy.
@@ -146,6 +139,7 @@ func importBatch(
     throw wrongRowCount(Int(array.length), request)
   }
   var imported: [ColumnBatch] = []
+  imported.reserveCapacity(wanted)
   for index in 0..<wanted {
     let type = index < request.columns.count ? columns[request.columns[index]].type : .binary
     guard let child = array.children?[index] else {
@@ -158,10 +152,10 @@ func importBatch(
     }
     imported.append(try importColumn(child.pointee, type, index, owner))
   }
-  let batch = Batch(
-    rowCount: Int(array.length), columns: Array(imported.prefix(request.columns.count)),
-    ids: request.includesIDs ? imported.last : nil, isUTF8: raw.flags & TABELLA_BATCH_UTF8 != 0)
-  return batch
+  let ids = request.includesIDs ? imported.removeLast() : nil
+  return Batch(
+    rowCount: Int(array.length), columns: imported, ids: ids,
+    isUTF8: raw.flags & TABELLA_BATCH_UTF8 != 0)
 }
 
 private func importColumn(
