@@ -25,11 +25,12 @@ package func exportRows(
     length: Int64(count), null_count: 0, offset: 0, n_buffers: 1,
     n_children: Int64(columns.count), buffers: buffers, children: list, dictionary: nil,
     release: { array in
-      let children = array.pointee.private_data?.assumingMemoryBound(to: ArrowArray.self)
-      for index in 0..<Int(array.pointee.n_children) {
-        if let child = children.map({ $0 + index }) { child.pointee.release?(child) }
+      if let children = array.pointee.private_data?.assumingMemoryBound(to: ArrowArray.self) {
+        for index in 0..<Int(array.pointee.n_children) {
+          children[index].release?(children + index)
+        }
+        children.deallocate()
       }
-      children?.deallocate()
       array.pointee.children?.deallocate()
       array.pointee.buffers?.deallocate()
       array.pointee.release = nil

@@ -81,8 +81,7 @@ struct RegexMachine {
       if follower == RegexMachine.found { return true }
       if follower == RegexMachine.notFound { return false }
       if follower == RegexMachine.needsExits {
-        next[Int(state) + classCount + 1] =
-          exits(of: state)?.code ?? RegexMachine.many
+        next[Int(state) + classCount + 1] = exits(of: state)?.code ?? RegexMachine.many
         continue
       }
       let kind = at < text.count ? Int(classes[Int(text[at])]) : classCount
@@ -169,14 +168,15 @@ struct RegexMachine {
     return to
   }
 
-  /// Computes the next state from a state, for a class of bytes or the end of the text; nil if there is a match.
+  /// Computes the next state from a state, for a class of bytes; nil if there is a match. At the end of the text there is
+  /// no next state, so any state means that there is no match.
   private func follower(of state: State, _ kind: Int) -> State? {
     let byte = kind < classCount ? examples[kind] : nil
     var places: Set<Int> = []
     guard !follow(state, next: byte, into: &places) else { return nil }
+    guard let byte else { return state }
     // A match can begin after every byte.
     var followers: Set<Int32> = [0]
-    guard let byte else { return State(places: [0], before: .other) }
     for case .byte(let range, let target) in places.map({ program.steps[$0] })
     where range.contains(byte) {
       followers.insert(Int32(truncatingIfNeeded: target))
