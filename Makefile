@@ -6,7 +6,7 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
+.PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model kernel formats faults lines zoo examples bench bench-peers \
   shapes live versions python sqlite many wheel wheel-check bench-python bench-sqlite bench-engines \
   manual docs install uninstall deb install-check environment
 
@@ -50,6 +50,9 @@ model:            ## CASES sequences of 20 batches in every view against an arra
 	TABELLA_SEQUENCES=$(CASES) $(if $(VIEW),TABELLA_VIEW="$(VIEW)") \
 	  $(if $(SUBJECT),TABELLA_SUBJECT="$(SUBJECT)") swift test -c release \
 	  -Xswiftc -enable-testing --scratch-path .build/model --filter TabellaTests.EditModelTests/in
+
+kernel:           ## compares the versions of the scanning kernel, with those that this machine cannot run
+	Tests/Kernel/run $(CASES) $(SEED)
 
 formats: build    ## reads what tabella writes with jq, Python, a Markdown renderer, pyarrow
 	Tests/Formats/run
