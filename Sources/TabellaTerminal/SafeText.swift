@@ -32,8 +32,8 @@ package struct SafeText: Hashable, Sendable, CustomStringConvertible {
     self = made ?? SafeText(trusted: text, width: text.utf8.count)
   }
 
-  /// Whether all bytes are characters of ASCII that are printed.
-  private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  /// Whether all bytes are characters of ASCII that are printed. Such text is printed unchanged.
+  package static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     // No early exit, so that the compiler can vectorize the loop.
     bytes.reduce(true) { $0 && $1 &- 0x20 < 0x5F }
   }

@@ -188,7 +188,7 @@ struct AggregateReader {
     }
     // Reading each group alone would read the base once per group.
     let index = try grouped.grouped()
-    count = index.groups.counts.count
+    count = index.groups.count
     collected.aggregator.makeRoom(forGroups: count)
     if aggregator.columns.isEmpty {
       for (group, rows) in index.groups.counts.enumerated() { add(rows: rows, group: group) }

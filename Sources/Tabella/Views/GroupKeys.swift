@@ -20,9 +20,9 @@ package final class Groups {
     /// The title of a group's value; nil for missing cells.
     func title(ofGroup group: Int) -> String? { numbers.title(of: valueOfGroup[group]) }
 
-    /// The titles of the values of consecutive groups.
-    func titles(ofGroups groups: Range<Int>) -> [String?] {
-      numbers.titles(of: valueOfGroup[groups])
+    /// Calls `body` with the title of each of some groups.
+    func forEachTitle(ofGroups groups: Range<Int>, _ body: (UnsafeRawBufferPointer?) -> Void) {
+      numbers.forEachTitle(of: valueOfGroup[groups], body)
     }
 
     /// The cell that makes a row a member of a group; nil if rows of the group have several values.
@@ -30,8 +30,10 @@ package final class Groups {
   }
 
   let keys: [Key]
-  /// The number of rows of each group.
-  package let counts: [Int]
+  /// The number of rows of each group. Computed on demand.
+  private(set) lazy var counts = rowCounts(ofGroups: 0..<count)
+  /// The same, numbered as in ``GroupKeys``.
+  private let countsInKeys: [Int]
   /// The number of the group of each row. Computed on demand, because a list of all groups does not need it.
   private(set) lazy var groupOfRow = numberedRows()
   /// The group of each row, numbered as in ``GroupKeys``; empty once ``groupOfRow`` is computed.
@@ -40,12 +42,24 @@ package final class Groups {
   let numbersInKeys: [UInt32]
 
   fileprivate init(
-    keys: [Key], counts: [Int], rowsInKeys: [UInt32], numbersInKeys: [UInt32]
+    keys: [Key], countsInKeys: [Int], rowsInKeys: [UInt32], numbersInKeys: [UInt32]
   ) {
     self.keys = keys
-    self.counts = counts
+    self.countsInKeys = countsInKeys
     self.rowsInKeys = rowsInKeys
     self.numbersInKeys = numbersInKeys
+  }
+
+  /// The number of groups.
+  package var count: Int { numbersInKeys.count }
+
+  /// The number of rows of a group.
+  func rowCount(ofGroup group: Int) -> Int { countsInKeys[Int(numbersInKeys[group])] }
+
+  /// The numbers of rows of some groups.
+  package func rowCounts(ofGroups groups: Range<Int>) -> [Int] {
+    // Nothing else happens in this loop, so that the processor waits for many counts at once.
+    numbersInKeys[groups].map { countsInKeys[Int($0)] }
   }
 
   private func numberedRows() -> [UInt32] {
@@ -67,23 +81,34 @@ package final class Groups {
     return titles.map { $0 ?? Cell.missing.description }.joined(separator: " · ")
   }
 
-  /// The titles of consecutive groups.
-  package func titles(ofGroups groups: Range<Int>) -> [String?] {
-    keys.count == 1 ? keys[0].titles(ofGroups: groups) : groups.map { title(ofGroup: $0) }
+  /// Calls `body` with the title of each of some groups; nil if all keys are missing. The bytes need not be UTF-8.
+  package func forEachTitle(
+    ofGroups groups: Range<Int>, _ body: (UnsafeRawBufferPointer?) -> Void
+  ) {
+    if keys.count == 1 { return keys[0].forEachTitle(ofGroups: groups, body) }
+    for group in groups { title(ofGroup: group).withUTF8(body) }
   }
 
   /// The first letters of titles, each with its first group. Empty if such an index is of little use.
   /// - Complexity: O(groups)
   func indexTitles() -> [(title: String, group: Int)] {
-    guard counts.count >= 5 else { return [] }
+    guard count >= 5 else { return [] }
     var index: [(title: String, group: Int)] = []
     var seen: Set<String> = []
-    for group in counts.indices {
+    for group in 0..<count {
       guard var title = title(ofGroup: group) else { continue }
       let letter = title.withUTF8 { ClassKeys.letter(of: UnsafeRawBufferPointer($0)) }
       if seen.insert(letter).inserted { index.append((letter, group)) }
     }
     return index.count >= 2 ? index : []
+  }
+}
+
+extension String? {
+  /// Calls `body` with the bytes of the text, if there is one.
+  func withUTF8(_ body: (UnsafeRawBufferPointer?) -> Void) {
+    guard var text = self else { return body(nil) }
+    text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
   }
 }
 
@@ -102,14 +127,21 @@ struct GroupKeys: RowCollector {
   private var groupOfRow: [UInt32] = []
   /// The number of rows of each group, in the order of their first rows.
   private(set) var counts: [Int] = []
+  /// The number of values from which on they may become a list; nil if never.
+  private let listsFrom: Int?
+  /// The number of values at which the next decision about a list is due.
+  private var nextDecision: Int
 
   /// The number of groups, in the order of their first rows.
   var groupCount: Int { counts.count }
 
-  /// `zone` is the zone of days and hours. Throws ``TableError`` with `.invalidArgument` if a column does not exist, or
-  /// if its values cannot be grouped in this way.
+  /// `zone` is the zone of days and hours. If there are `listsFrom` values of a single key, they may become a list. Rows
+  /// with equal values are then in several groups until ``finish()``.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` if a column does not exist, or if its values cannot be grouped in this
+  /// way.
   init(
-    _ groupings: [Grouping], in columns: [Column], zone: Zone = .utc
+    _ groupings: [Grouping], in columns: [Column], zone: Zone = .utc, listsFrom: Int? = nil
   ) throws(TableError) {
     var wanted: [Int] = []
     var keys: [KeyNumbers] = []
@@ -124,6 +156,8 @@ struct GroupKeys: RowCollector {
       keys.append(try KeyNumbers(grouping, columns[grouping.column], in: zone))
     }
     self.columns = wanted
+    self.listsFrom = keys.count == 1 && keys[0].canBeList ? listsFrom : nil
+    nextDecision = self.listsFrom ?? .max
     self.keys = keys
     places = groupings.map { grouping in wanted.firstIndex(of: grouping.column) ?? 0 }
     scratch = groupings.map { _ in [] }
@@ -137,6 +171,38 @@ struct GroupKeys: RowCollector {
     swap(&rows, &groupOfRow)
     number(batch, &rows)
     swap(&rows, &groupOfRow)
+    decideOnList()
+  }
+
+  /// Makes the values a list if nearly all differ, and ends the list if it has many repeats.
+  ///
+  /// The decision is made again each time when there are four times as many values.
+  private mutating func decideOnList() {
+    guard !keys.isEmpty, keys[0].count >= nextDecision else { return }
+    nextDecision = keys[0].count * 4
+    let (different, rows) = (keys[0].differentValues, groupOfRow.count)
+    if different >= rows / 16 * 15 {
+      keys[0].startList()
+    } else if keys[0].isList, different < rows / 2 {
+      let numbers = keys[0].endList()
+      renumber { numbers[Int($0)] }
+    }
+  }
+
+  /// Gives groups new numbers, again in the order of their first rows. Groups with the same new number become one.
+  private mutating func renumber(_ newNumber: (UInt32) -> UInt32) {
+    var end = 0
+    for group in counts.indices {
+      let number = Int(newNumber(UInt32(truncatingIfNeeded: group)))
+      if number == end {
+        counts[end] = counts[group]
+        end += 1
+      } else {
+        counts[number] += counts[group]
+      }
+    }
+    counts.removeLast(counts.count - end)
+    for row in groupOfRow.indices { groupOfRow[row] = newNumber(groupOfRow[row]) }
   }
 
   /// The same keys without groups.
@@ -145,11 +211,15 @@ struct GroupKeys: RowCollector {
     for key in keys.indices { copy.keys[key] = keys[key].emptied }
     (copy.tuples, copy.groupOfRow) = (KeyTable(), [])
     copy.counts = keys.isEmpty ? [0] : []
+    copy.nextDecision = listsFrom ?? .max
     return copy
   }
 
   /// Adds the rows of other keys with the same groupings.
-  mutating func merge(_ next: GroupKeys) { _ = mergeGroups(next) }
+  mutating func merge(_ next: GroupKeys) {
+    _ = mergeGroups(next)
+    decideOnList()
+  }
 
   /// Adds the groups and rows of other keys with the same groupings. Returns the number of each of their groups here.
   mutating func mergeGroups(_ next: GroupKeys) -> [UInt32] {
@@ -203,18 +273,18 @@ struct GroupKeys: RowCollector {
 
   /// Returns the groups of all added rows. The keys then have no rows, and keep their groups.
   mutating func finish() -> Groups {
-    let order = sortedGroups()
+    let order = keys.count == 1 && keys[0].isList ? sortListedGroups() : sortedGroups()
+    nextDecision = .max
     return Groups(
       keys: keys.indices.map { key in Groups.Key(keys[key], values(ofGroups: order, key)) },
-      counts: order.map { counts[Int($0)] }, rowsInKeys: takeRows(), numbersInKeys: order)
+      countsInKeys: counts, rowsInKeys: takeRows(), numbersInKeys: order)
   }
 
   /// Returns the groups of all added rows, which are the same groups as those of `groups`.
   mutating func finish(as groups: Groups) -> Groups {
     let order = groups.numbersInKeys
     return Groups(
-      keys: groups.keys, counts: order.map { counts[Int($0)] }, rowsInKeys: takeRows(),
-      numbersInKeys: order)
+      keys: groups.keys, countsInKeys: counts, rowsInKeys: takeRows(), numbersInKeys: order)
   }
 
   /// Removes the rows. Returns the group of each.
@@ -260,6 +330,13 @@ struct GroupKeys: RowCollector {
     }
     tuples = KeyTable()
     for tuple in rows { _ = tuple.withUnsafeBytes { tuples.number(of: $0) } }
+  }
+
+  /// Ends the list of values. Returns the groups in the order of their values.
+  private mutating func sortListedGroups() -> [UInt32] {
+    let (order, repeats) = keys[0].sortList()
+    if !repeats.isEmpty { renumber { repeats.newNumber(of: $0) } }
+    return order
   }
 
   /// The groups in the order of their keys, the first key first. Missing values are the last.

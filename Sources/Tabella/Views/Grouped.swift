@@ -12,7 +12,7 @@ public final class GroupedSource: MappedSource {
     /// The number of base rows in front of each base section, and the total.
     let baseStarts: [Int]
     /// The number of groups.
-    var count: Int { groups.counts.count }
+    var count: Int { groups.count }
     /// The number of rows in front of each group, and the total. Computed on demand.
     lazy var starts = groups.counts.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1) }
     /// The first letters of titles, each with its first group. Computed on demand.
@@ -80,9 +80,13 @@ public final class GroupedSource: MappedSource {
     _ = try makeKeys()
   }
 
+  /// With fewer groups, a table of all of them is in the fast caches of a processor.
+  private static let listsFrom = 1 << 14
+
   /// Empty keys, for the columns of the base's current version.
   func makeKeys() throws(TableError) -> GroupKeys {
-    try GroupKeys(groupings, in: base.columns, zone: zone)
+    try GroupKeys(
+      groupings, in: base.columns, zone: zone, listsFrom: GroupedSource.listsFrom)
   }
 
   /// The names of the grouped columns, for messages.
@@ -124,7 +128,7 @@ public final class GroupedSource: MappedSource {
   ) throws(TableError) -> Count {
     let index = try grouped()
     guard 0..<index.count ~= section else { throw .noSection(section) }
-    return .exact(index.groups.counts[section])
+    return .exact(index.groups.rowCount(ofGroup: section))
   }
 
   override func basePath(of path: IndexPath) throws(TableError) -> IndexPath {
@@ -242,7 +246,7 @@ extension GroupedSource: TableSections {
     return place == .header ? index.groups.title(ofGroup: section) : nil
   }
 
-  /// All groups. Several threads may read their titles and counts at the same time.
+  /// All groups. Several threads may read their titles and numbers of rows at the same time.
   package func allGroups() throws(TableError) -> Groups {
     flag.begin()
     return try grouped().groups

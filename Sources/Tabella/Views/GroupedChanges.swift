@@ -70,7 +70,7 @@ extension GroupedSource.Index {
   fileprivate func regrouped(_ groupCount: Int) -> (groups: Groups, survivors: [Int?]) {
     let isEmptied = keys.counts.contains(0)
     guard isEmptied || keys.groupCount > groupCount else {
-      return (keys.finish(as: groups), Array(groups.counts.indices))
+      return (keys.finish(as: groups), Array(0..<groups.count))
     }
     let numbers = isEmptied ? keys.removeEmptyGroups() : Array(0..<UInt32(groupCount))
     let new = keys.finish()
@@ -102,7 +102,7 @@ private struct GroupMoves {
     self.new = new
     self.survivors = survivors
     self.base = base
-    isOld = Array(repeating: false, count: new.groups.counts.count)
+    isOld = Array(repeating: false, count: new.groups.count)
     for case let group? in survivors { isOld[group] = true }
   }
 

@@ -74,7 +74,7 @@ struct GroupedEditPolicy: EditPolicy {
   ) throws(TableError) -> [Int: Cell] {
     let groups = try grouped().groups
     let group = target.section
-    guard groups.counts.indices.contains(group) else { throw .noSection(group) }
+    guard 0..<groups.count ~= group else { throw .noSection(group) }
     var cells = cells
     for column in Set(view.groupings.map(\.column)).sorted() {
       let keys = groups.keys.filter { $0.grouping.column == column }
@@ -163,7 +163,7 @@ struct GroupedEditPolicy: EditPolicy {
     let fixed = keys.filter { !free.contains($0.grouping.column) }
     let counts =
       index.fixedCombinations
-      ?? index.groups.counts.indices.reduce(into: [[UInt32]: Int]()) { counts, group in
+      ?? (0..<index.groups.count).reduce(into: [[UInt32]: Int]()) { counts, group in
         counts[fixed.map { $0.valueOfGroup[group] }, default: 0] += 1
       }
     index.fixedCombinations = counts
@@ -183,7 +183,7 @@ struct GroupedEditPolicy: EditPolicy {
 
   /// Whether an adjacent row of the group is in the same base section, so that the two rows can be swapped.
   private func hasNeighbour(_ row: Int, inGroup group: Int) throws(TableError) -> Bool {
-    let count = try grouped().groups.counts[group]
+    let count = try grouped().groups.rowCount(ofGroup: group)
     let section = try baseSection(row, group)
     for other in [row - 1, row + 1] where 0..<count ~= other {
       if try baseSection(other, group) == section { return true }
@@ -199,7 +199,7 @@ struct GroupedEditPolicy: EditPolicy {
   private func cells(moving source: IndexPath, toGroup group: Int) throws(TableError) -> [Int: Cell]
   {
     let groups = try grouped().groups
-    guard groups.counts.indices.contains(group) else { throw .noSection(group) }
+    guard 0..<groups.count ~= group else { throw .noSection(group) }
     var cells: [Int: Cell] = [:]
     let changed = groups.keys.filter { $0.valueOfGroup[source.section] != $0.valueOfGroup[group] }
     for key in changed {

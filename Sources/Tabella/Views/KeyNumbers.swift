@@ -1,3 +1,4 @@
+import Synchronization
 import TabellaThreads
 
 /// The values of one key of a grouping, numbered in the order of their first rows.
@@ -70,17 +71,52 @@ struct KeyNumbers {
     }
   }
 
+  // Lists of values
+
+  /// Whether equal values can have several numbers (see ``KeyTable/startList()``).
+  var isList: Bool { table.isList }
+  /// Whether these values can become a list: equal ones have equal bytes, and are side by side when they are sorted.
+  var canBeList: Bool { grouping.by == .value && column.type == .text }
+  /// The number of different values; an estimate for a list.
+  var differentValues: Int { table.differentKeys }
+
+  mutating func startList() { table.startList() }
+
+  /// Ends the list, so that all values differ. Returns the new number of each value.
+  mutating func endList() -> [UInt32] { table.endList() }
+
+  /// Ends the list. Returns the values in order, with missing cells last, and the repeats that were removed.
+  mutating func sortList() -> (ordered: [UInt32], repeats: Repeats) {
+    var (ordered, pairs) = sorted()
+    let repeats = Repeats(pairs, among: count)
+    table.remove(repeats)
+    guard !repeats.isEmpty else { return (ordered, repeats) }
+    var end = 0
+    for index in ordered.indices where !repeats.contains(ordered[index]) {
+      ordered[end] = repeats.newNumber(of: ordered[index])
+      end += 1
+    }
+    ordered.removeLast(ordered.count - end)
+    return (ordered, repeats)
+  }
+
+  // The order of values
+
   /// The values in order, with missing cells last.
   ///
   /// Texts that are equal in the order of sorting, such as `2` and `2.0`, are in the order of their bytes. So the order
   /// of values does not depend on the order of rows.
-  var ordered: [UInt32] {
+  var ordered: [UInt32] { sorted().ordered }
+
+  /// The same order, and the values of a list that repeat earlier ones.
+  private func sorted() -> (ordered: [UInt32], repeats: [Repeats.Pair]) {
     let isValue = grouping.by == .value
     let key = Column(
       column.name, isValue ? column.type : .binary, reads: isValue ? column.reads : nil,
       hasDecimalComma: column.hasDecimalComma)
     var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
     let (empty, size) = (keys.emptied, KeyNumbers.sharedKeys)
+    keys.makeRoom(for: count)
     let parts = (count + size - 1) / size
     produceInOrder(parts, threads: Cores.count, ahead: Cores.count + 1) { part in
       var keys = empty
@@ -90,15 +126,35 @@ struct KeyNumbers {
       keys.merge(part)
       return .all
     }
-    func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
-      // An empty text that should be a number is sorted with missing cells.
-      if left == missing || right == missing { return left != missing }
-      return table.withKey(left) { left in
-        table.withKey(right) { NaturalOrder.compareBytes(left, $0) < 0 }
+    let repeats = Mutex<[Repeats.Pair]>([])
+    func sortEqual(_ values: UnsafeMutableBufferPointer<UInt32>) {
+      var values = values
+      values.sort { left, right in
+        let order = compare(left, right)
+        return order == 0 ? left < right : order < 0
+      }
+      guard isList else { return }
+      var first = values[0]
+      for value in values.dropFirst() {
+        if compare(first, value) == 0 {
+          repeats.withLock { $0.append((value, first)) }
+        } else {
+          first = value
+        }
       }
     }
     let hasTexts = isValue && column.type == .text
-    return keys.sortedRows(breaksTie: hasTexts ? precedes : nil) { false } ?? []
+    let ordered = keys.sortedRows(sortEqualRows: hasTexts ? sortEqual : nil) { false } ?? []
+    return (ordered, repeats.withLock { $0 })
+  }
+
+  /// Compares two values by their bytes; a missing cell is the last.
+  private func compare(_ left: UInt32, _ right: UInt32) -> Int {
+    // An empty text that should be a number is sorted with missing cells.
+    if left == missing || right == missing { return left == right ? 0 : left == missing ? 1 : -1 }
+    return table.withKey(left) { left in
+      table.withKey(right) { NaturalOrder.compareBytes(left, $0) }
+    }
   }
 
   /// The number of values whose sort keys a thread makes at once.
@@ -136,15 +192,15 @@ struct KeyNumbers {
     }
   }
 
-  /// The titles of some values; nil for missing cells.
-  func titles(of numbers: ArraySlice<UInt32>) -> [String?] {
-    guard grouping.by == .value, column.type == .text else { return numbers.map(title) }
-    var titles: [String?] = []
-    titles.reserveCapacity(numbers.count)
-    table.forEachKey(numbers) { number, key in
-      titles.append(number == missing ? nil : String(decoding: key, as: UTF8.self))
+  /// Calls `body` with the titles of some values; nil for missing cells. The bytes of a text need not be UTF-8.
+  func forEachTitle(
+    of numbers: ArraySlice<UInt32>, _ body: (UnsafeRawBufferPointer?) -> Void
+  ) {
+    guard grouping.by == .value, column.type == .text else {
+      for number in numbers { title(of: number).withUTF8(body) }
+      return
     }
-    return titles
+    table.forEachKey(numbers) { body($0 == missing ? nil : $1) }
   }
 
   func title(of number: UInt32) -> String? {

@@ -4,11 +4,14 @@ import Synchronization
 ///
 /// A key takes its bytes, 4 bytes for their end, and a slot of 8 bytes. From half to three quarters of the slots are in
 /// use, once the table has grown.
+///
+/// A table can become a list: see ``startList()``.
 struct KeyTable {
   /// The bytes of the keys. Behind them, the array has zeros that later keys overwrite.
   private var bytes: [UInt8] = []
   private var ends = ByteOffsets()
   /// A hash table with open addressing. A slot holds a hash in its high half, and the number of a key in its low half.
+  /// Empty if the table is a list, and afterwards until a key is searched for.
   private var slots = [UInt64](repeating: KeyTable.free, count: 1 << 10)
   /// The number of slots in use. The missing key has no slot.
   private var used = 0
@@ -20,6 +23,9 @@ struct KeyTable {
 
   private static let free = UInt64.max
 
+  /// Whether keys are stored without a search, so that an equal key gets another number.
+  private(set) var isList = false
+
   /// The number of numbers that are in use.
   var count: Int { ends.count }
 
@@ -30,6 +36,10 @@ struct KeyTable {
   /// - Complexity: O(bytes)
   @inline(__always)
   mutating func number(of key: UnsafeRawBufferPointer) -> UInt32 {
+    if slots.isEmpty {
+      if isList { return list(key) }
+      hashKeys()
+    }
     let hash = KeyTable.hash(key)
     let mask = slots.count - 1
     var slot = Int(hash) & mask
@@ -76,6 +86,7 @@ struct KeyTable {
 
   /// Adds the keys of another table. Returns the number of each of them here.
   mutating func merge(_ other: KeyTable) -> [UInt32] {
+    if isList, missing == nil || other.missing == nil { return list(other) }
     var numbers: [UInt32] = []
     other.bytes.withUnsafeBytes { bytes in
       append(other.count, to: &numbers) { item in
@@ -97,6 +108,13 @@ struct KeyTable {
     guard size <= KeyTable.bytesTogether, missing != nil || keys.allSatisfy({ $0 != nil }) else {
       for key in keys { numbers.append(key.map { number(of: $0) } ?? numberOfMissing()) }
       return
+    }
+    if slots.isEmpty {
+      if isList {
+        for key in keys { numbers.append(key.map { list($0) } ?? missing ?? 0) }
+        return
+      }
+      hashKeys()
     }
     while (used + keys.count) * 4 > slots.count * 3 { grow() }
     if bytes.count - byteCount < size { makeRoom(for: size) }
@@ -157,8 +175,8 @@ struct KeyTable {
     swap(&ends, &self.ends)
   }
 
-  /// Whether most slots lie outside the fast caches of a processor.
-  private var isLarge: Bool { slots.count > 1 << 15 }
+  /// Whether most keys and slots lie outside the fast caches of a processor.
+  private var isLarge: Bool { count > 1 << 14 }
 
   /// Reads the slots of some keys, and the keys that they name.
   private func fetch(
@@ -182,20 +200,30 @@ struct KeyTable {
   private mutating func add(
     _ key: UnsafeRawBufferPointer, _ hash: UInt32, _ slot: Int
   ) -> UInt32 {
+    let number = list(key)
+    slots[slot] = UInt64(hash) << 32 | UInt64(number)
+    used += 1
+    if used * 4 > slots.count * 3 { grow() }
+    return number
+  }
+
+  /// Stores a key behind the others.
+  private mutating func list(_ key: UnsafeRawBufferPointer) -> UInt32 {
     let number = UInt32(truncatingIfNeeded: ends.count)
     // The number of the last possible key with the greatest hash would look like a free slot.
     precondition(number != .max, "a table has fewer than 2^32 keys")
-    slots[slot] = UInt64(hash) << 32 | UInt64(number)
+    store(key)
+    ends.makeRoom(for: 1)
+    ends.append(byteCount)
+    return number
+  }
+
+  private mutating func store(_ key: UnsafeRawBufferPointer) {
     if bytes.count - byteCount < key.count { makeRoom(for: key.count) }
     bytes.withUnsafeMutableBytes {
       UnsafeMutableRawBufferPointer(rebasing: $0[byteCount...]).copyMemory(from: key)
     }
     byteCount += key.count
-    ends.makeRoom(for: 1)
-    ends.append(byteCount)
-    used += 1
-    if used * 4 > slots.count * 3 { grow() }
-    return number
   }
 
   /// Makes room for a key, and for others after it.
@@ -260,6 +288,77 @@ struct KeyTable {
     return UInt32(truncatingIfNeeded: folded ^ folded >> 32)
   }
 
+  // Lists of keys
+
+  /// Makes the table a list: from now on, keys are stored without a search.
+  ///
+  /// If nearly all keys differ, a search finds nothing and waits for memory. A list that is sorted has equal keys side by
+  /// side. The list ends with ``remove(_:)`` or ``endList()``.
+  mutating func startList() {
+    (isList, slots, used) = (true, [], 0)
+  }
+
+  /// Stores the keys of another table behind the others. At most one of the two tables has the missing key.
+  private mutating func list(_ other: KeyTable) -> [UInt32] {
+    let (first, start) = (UInt32(truncatingIfNeeded: ends.count), byteCount)
+    precondition(ends.count + other.count < UInt32.max, "a table has fewer than 2^32 keys")
+    other.bytes.withUnsafeBytes { store(UnsafeRawBufferPointer(rebasing: $0[..<other.byteCount])) }
+    ends.makeRoom(for: other.count)
+    for number in 0..<other.count { ends.append(start + other.ends[number]) }
+    missing = missing ?? other.missing.map { first + $0 }
+    return Array(first..<first + UInt32(truncatingIfNeeded: other.count))
+  }
+
+  /// The number of different keys; an estimate for a list.
+  ///
+  /// The sample has all keys with certain hashes, so it has as many repeats as the list.
+  var differentKeys: Int {
+    guard isList else { return count }
+    let bits = min(Int.bitWidth - (count >> 12).leadingZeroBitCount, 16)
+    let mask = (UInt32(1) << UInt32(bits) - 1) << 16
+    var (sample, sampled) = (KeyTable(), 0)
+    for number in 0..<UInt32(truncatingIfNeeded: count) {
+      withKey(number) { key in
+        guard KeyTable.hash(key) & mask == 0 else { return }
+        sampled += 1
+        _ = sample.number(of: key)
+      }
+    }
+    return sampled == 0 ? count : count * sample.count / sampled
+  }
+
+  /// Ends the list, so that all keys differ. Returns the new number of each key.
+  mutating func endList() -> [UInt32] {
+    var table = KeyTable()
+    let numbers = table.merge(self)
+    self = table
+    return numbers
+  }
+
+  /// Ends the list by removing the keys that repeat an earlier one. All others differ.
+  /// - Complexity: O(keys)
+  mutating func remove(_ repeats: Repeats) {
+    isList = false
+    guard !repeats.isEmpty else { return }
+    let old = ends
+    ends = ByteOffsets()
+    ends.makeRoom(for: old.count - repeats.count)
+    byteCount = 0
+    bytes.withUnsafeMutableBytes { bytes in
+      for number in 0..<UInt32(truncatingIfNeeded: old.count) where !repeats.contains(number) {
+        let key = old.range(number)
+        UnsafeMutableRawBufferPointer(rebasing: bytes[byteCount..<byteCount + key.count])
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[key]))
+        byteCount += key.count
+        ends.append(byteCount)
+      }
+    }
+    missing = missing.map { repeats.newNumber(of: $0) }
+  }
+
+  /// Makes the slots of keys that all differ.
+  private mutating func hashKeys() { _ = endList() }
+
   private mutating func grow() {
     var larger: [UInt64] = []
     larger.makeRoom(for: slots.count * 2)
@@ -271,5 +370,57 @@ struct KeyTable {
       larger[slot] = entry
     }
     slots = larger
+  }
+}
+
+/// The keys of a list that repeat an earlier one, and the numbers that remain without them.
+struct Repeats {
+  /// A key, and the first one that is equal.
+  typealias Pair = (number: UInt32, first: UInt32)
+
+  /// One bit per key: whether it is a repeat.
+  private var bits: [UInt64]
+  /// For each word of ``bits``, the number of repeats in front of it.
+  private var before: [UInt32]
+  /// For each repeat, the first key that is equal.
+  private let firsts: [UInt32]
+
+  var count: Int { firsts.count }
+  var isEmpty: Bool { firsts.isEmpty }
+
+  /// `pairs` has each repeat once, in any order.
+  init(_ pairs: [Pair], among count: Int) {
+    var numbers = pairs.map { UInt64($0.number) }
+    var firsts = pairs.map(\.first)
+    radixSort(&numbers, &firsts)
+    self.firsts = firsts
+    bits = Array(repeating: 0, count: count / UInt64.bitWidth + 1)
+    for number in numbers { bits[Int(number / 64)] |= 1 << (number % 64) }
+    before = []
+    before.reserveCapacity(bits.count)
+    var sum: UInt32 = 0
+    for word in bits {
+      before.append(sum)
+      sum += UInt32(truncatingIfNeeded: word.nonzeroBitCount)
+    }
+  }
+
+  @inline(__always)
+  func contains(_ number: UInt32) -> Bool { bits[Int(number / 64)] >> UInt64(number % 64) & 1 != 0 }
+
+  /// The number of a key without the repeats in front of it. A repeat has the number of the first key that is equal.
+  @inline(__always)
+  func newNumber(of number: UInt32) -> UInt32 {
+    let earlier = earlier(than: number)
+    guard contains(number) else { return number - earlier }
+    let first = firsts[Int(earlier)]
+    return first - self.earlier(than: first)
+  }
+
+  /// The number of repeats in front of a key.
+  @inline(__always)
+  private func earlier(than number: UInt32) -> UInt32 {
+    let word = bits[Int(number / 64)] & (1 << UInt64(number % 64) - 1)
+    return before[Int(number / 64)] + UInt32(truncatingIfNeeded: word.nonzeroBitCount)
   }
 }

@@ -11,8 +11,8 @@ struct RowSorter {
   /// One word per row: at first the words of the first column, if it has a single rank.
   let words: UnsafeMutablePointer<UInt64>
   let rows: UnsafeMutablePointer<UInt32>
-  /// Whether a row comes before another one with equal keys; nil if rows with equal keys ascend. Several threads call it.
-  let breaksTie: ((UInt32, UInt32) -> Bool)?
+  /// Sorts rows with equal keys; nil if they ascend. Several threads call it.
+  let sortEqualRows: ((UnsafeMutableBufferPointer<UInt32>) -> Void)?
   var isCancelled: () -> Bool
   /// Whether several threads already share the rows.
   var isShared = false
@@ -20,20 +20,38 @@ struct RowSorter {
   /// Sorts a range by the columns from `column` on.
   func sort(_ range: Range<Int>, by column: Int) {
     guard range.count > 1 else { return }
-    guard column < columns.count else { return sortTies(range) }
+    guard column < columns.count else {
+      sortEqualRows?(UnsafeMutableBufferPointer(start: rows + range.lowerBound, count: range.count))
+      return
+    }
     if range.count > 1 << 12, isCancelled() { return }
     guard let ranks = columns[column].ranks else {
       return sort(range, by: column, columns[column].rank)
     }
-    for index in range { words[index] = UInt64(ranks[Int(rows[index])]) }
-    radixSort(words, rows, range, isShared: isShared, isCancelled: isCancelled)
     var start = range.lowerBound
-    for rank in Rank.allCases {
-      var end = start
-      while end < range.upperBound, ranks[Int(rows[end])] == rank.rawValue { end += 1 }
+    for (rank, end) in zip(Rank.allCases, partition(range, by: ranks)) {
       sort(start..<end, by: column, rank)
       start = end
     }
+  }
+
+  /// Partitions a range by the ranks of its rows, which ascend in each partition. Returns the ends of the partitions.
+  private func partition(_ range: Range<Int>, by ranks: UnsafePointer<UInt8>) -> [Int] {
+    var counts = [Int](repeating: 0, count: Rank.allCases.count)
+    for index in range {
+      // No word is in use yet, so the words can hold the rows meanwhile.
+      words[index] = UInt64(rows[index])
+      counts[Int(ranks[Int(rows[index])])] += 1
+    }
+    var places: [Int] = []
+    for count in counts { places.append((places.last ?? range.lowerBound) + count) }
+    for index in range.reversed() {
+      let row = UInt32(truncatingIfNeeded: words[index])
+      let rank = Int(ranks[Int(row)])
+      places[rank] -= 1
+      rows[places[rank]] = row
+    }
+    return places.dropFirst() + [range.upperBound]
   }
 
   /// Sorts a range of rows with the same rank.
@@ -45,15 +63,9 @@ struct RowSorter {
     }
   }
 
-  private func sortTies(_ range: Range<Int>) {
-    guard let breaksTie else { return }
-    var some = UnsafeMutableBufferPointer(start: rows + range.lowerBound, count: range.count)
-    some.sort(by: breaksTie)
-  }
-
   /// Whether the order of rows with equal keys in a column is still to be determined.
   private func continues(after column: Int) -> Bool {
-    column + 1 < columns.count || breaksTie != nil
+    column + 1 < columns.count || sortEqualRows != nil
   }
 
   /// Calls `body` with the ranges of two or more rows with equal words. `body` may change the words of its range.

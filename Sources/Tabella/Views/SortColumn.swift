@@ -48,10 +48,7 @@ struct SortColumn {
   /// Adds the rows of other keys of the same column.
   mutating func merge(_ next: SortColumn) {
     guard !next.words.isEmpty else { return }
-    guard !words.isEmpty else {
-      self = next
-      return
-    }
+    if words.isEmpty { rank = next.rank }
     makeRoom(for: next.words.count)
     if !ranks.isEmpty || !next.ranks.isEmpty || rank != next.rank {
       spreadRanks()

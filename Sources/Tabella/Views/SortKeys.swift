@@ -101,11 +101,11 @@ struct SortKeys: RowCollector {
   /// The numbers of the rows in their new order; nil if the call was cancelled. There are at most 2^32 rows. The
   /// call removes all rows.
   ///
-  /// Rows with equal keys stay in order. If there is `breaksTie`, it says instead whether a row comes before another
-  /// one with equal keys. Several threads call it at the same time.
+  /// Rows with equal keys stay in order, unless `sortEqualRows` sorts them. Several threads call it at the same time,
+  /// each with other rows.
   /// - Complexity: O(rows + bytes of the texts) for keys that differ in few bytes, otherwise O(rows × log rows).
   mutating func sortedRows(
-    breaksTie: ((UInt32, UInt32) -> Bool)? = nil, isCancelled: () -> Bool
+    sortEqualRows: ((UnsafeMutableBufferPointer<UInt32>) -> Void)? = nil, isCancelled: () -> Bool
   ) -> [UInt32]? {
     defer { removeAll() }
     var rows: [UInt32] = []
@@ -126,7 +126,7 @@ struct SortKeys: RowCollector {
         SortKeys.withViews(keys[...], []) { columns in
           withoutActuallyEscaping(isCancelled) { isCancelled in
             RowSorter(
-              columns: columns, words: wordStart, rows: rowStart, breaksTie: breaksTie,
+              columns: columns, words: wordStart, rows: rowStart, sortEqualRows: sortEqualRows,
               isCancelled: isCancelled
             ).sort(0..<rows.count, by: 0)
           }

@@ -99,18 +99,24 @@ extension Output {
 
   /// Writes a line for each group. Threads share the groups.
   fileprivate func write(_ groups: Groups) throws(Failure) {
-    let (count, size) = (groups.counts.count, Output.sharedGroups)
+    let (count, size) = (groups.count, Output.sharedGroups)
     var failure: Failure?
     produceInOrder((count + size - 1) / size, threads: Cores.count, ahead: Cores.count + 1) {
-      part in
+      part -> Result<Output, Failure> in
       let kept = Output(keepingAllFor: self, size: Output.sharedGroups * 32)
       let some = part * size..<min((part + 1) * size, count)
-      return Result { () throws(Failure) in
-        for (title, rows) in zip(groups.titles(ofGroups: some), groups.counts[some]) {
-          try kept.write(CountedSection(title: title, rows: rows))
+      let counts = groups.rowCounts(ofGroups: some)
+      var (group, failure) = (0, nil as Failure?)
+      groups.forEachTitle(ofGroups: some) { title in
+        guard failure == nil else { return }
+        do throws(Failure) {
+          try kept.write(title, counts[group])
+        } catch {
+          failure = error
         }
-        return kept
+        group += 1
       }
+      return failure.map { .failure($0) } ?? .success(kept)
     } consume: { _, part in
       do throws(Failure) {
         try write(part.get())
@@ -123,26 +129,30 @@ extension Output {
     if let failure { throw failure }
   }
 
+  /// Writes the line of a group whose title has these bytes; nil if it has none.
+  private func write(_ title: UnsafeRawBufferPointer?, _ rows: Int) throws(Failure) {
+    guard let title, let text = title.baseAddress, SafeText.isPlain(title),
+      title.count <= Output.room - Int64.longestText - 2
+    else {
+      let title = title.map { String(decoding: $0, as: UTF8.self) }
+      return try write(CountedSection(title: title, rows: rows))
+    }
+    // Most titles are printed unchanged.
+    try write(room: title.count + Int64.longestText + 2) { place in
+      place.copyMemory(from: text, byteCount: title.count)
+      place.storeBytes(of: UInt8(ascii: "\t"), toByteOffset: title.count, as: UInt8.self)
+      let end = title.count + 1 + Int64(rows).write(to: place + title.count + 1)
+      place.storeBytes(of: UInt8(ascii: "\n"), toByteOffset: end, as: UInt8.self)
+      return end + 1
+    }
+  }
+
   /// Writes the line of a section: its title, a tab, and its number of rows.
   fileprivate func write(_ section: CountedSection) throws(Failure) {
     // Titles are data. A line end or tab in a title would break the output format.
     let title = section.title.map { SafeText($0, by: .current) } ?? screen.missing
-    let room = title.string.utf8.count + Int64.longestText + 2
-    guard !isTerminal, room <= Output.room else {
-      try write(title + "\t")
-      try write(section.rows)
-      return try write("\n")
-    }
-    try write(room: room) { place in
-      var string = title.string
-      let count = string.withUTF8 {
-        if let text = $0.baseAddress { place.copyMemory(from: text, byteCount: $0.count) }
-        return $0.count
-      }
-      place.storeBytes(of: UInt8(ascii: "\t"), toByteOffset: count, as: UInt8.self)
-      let end = count + 1 + Int64(section.rows).write(to: place + count + 1)
-      place.storeBytes(of: UInt8(ascii: "\n"), toByteOffset: end, as: UInt8.self)
-      return end + 1
-    }
+    try write(title + "\t")
+    try write(section.rows)
+    try write("\n")
   }
 }

@@ -323,4 +323,112 @@ extension Groups {
     #expect(backwards.isEmpty)
     #expect(groups.titles == titles)
   }
+
+  // Lists
+
+  /// Texts of which some are equal in the order of sorting, and some are missing.
+  private static func listedCells(_ generator: inout SeededGenerator) -> [Cell] {
+    let kinds = [3, 40, 400, 100_000].randomElement(using: &generator)!
+    let hasMissing = Bool.random(using: &generator)
+    return (0..<Int.random(in: 0...250, using: &generator)).map { _ in
+      let number = Int.random(in: 0..<kinds, using: &generator)
+      return switch number % 8 {
+      case 1 where hasMissing: .missing
+      case 2 where number < 10: .text("")
+      case 3: .text("\(number).0")
+      case 4: .text("Key \(number)")
+      case 5: .text("key 0\(number - 1)")
+      default: .text("key \(number)")
+      }
+    }
+  }
+
+  @Test(arguments: 0..<300)
+  func `values that become a list form the same groups`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let cells = Self.listedCells(&generator)
+    let (columns, groupings) = ([Column("c")], [Grouping(column: 0)])
+    var keys = try GroupKeys(groupings, in: columns)
+    let listsFrom = Int.random(in: 1...20, using: &generator)
+    var listed = try GroupKeys(groupings, in: columns, listsFrom: listsFrom)
+    var start = 0
+    while start < cells.count {
+      let end = min(start + Int.random(in: 1...60, using: &generator), cells.count)
+      let batch = AwkwardCells.batch([Array(cells[start..<end])], [.text])
+      keys.append(batch)
+      if Bool.random(using: &generator) {
+        listed.append(batch)
+      } else {
+        var part = listed.emptied
+        part.append(batch)
+        listed.merge(part)
+      }
+      start = end
+    }
+    try Self.expectSame(&keys, &listed)
+    // Rows that arrive later find their groups.
+    let later = AwkwardCells.batch([Self.listedCells(&generator)], [.text])
+    keys.append(later)
+    listed.append(later)
+    try Self.expectSame(&keys, &listed)
+  }
+
+  private static func expectSame(_ keys: inout GroupKeys, _ listed: inout GroupKeys) throws {
+    let (groups, same) = (keys.finish(), listed.finish())
+    #expect(same.titles == groups.titles)
+    #expect(same.counts == groups.counts)
+    #expect(same.counts.indices.map { same.rowCount(ofGroup: $0) } == groups.counts)
+    #expect(same.groupOfRow == groups.groupOfRow)
+    #expect(same.numbersInKeys == groups.numbersInKeys)
+    #expect(listed.counts == keys.counts)
+  }
+
+  @Test func `values become a list if nearly all differ, and no longer if most repeat`() throws {
+    var keys = try GroupKeys([Grouping(column: 0)], in: [Column("c")], listsFrom: 100)
+    func append(_ numbers: some Sequence<Int>) {
+      keys.append(AwkwardCells.batch([numbers.map { .text("\($0)") }], [.text]))
+    }
+    append(0..<200)
+    for _ in 0..<2 { append(0..<200) }
+    #expect(keys.groupCount == 600, "the values are a list")
+    append(0..<200)
+    #expect(keys.groupCount == 200, "the list ended")
+    append(0..<400)
+    #expect(keys.groupCount == 400)
+    #expect(
+      keys.finish().counts.sorted()
+        == Array(repeating: 1, count: 200) + Array(repeating: 5, count: 200))
+  }
+
+  @Test func `values with a sixteenth of repeats do not become a list`() throws {
+    var keys = try GroupKeys([Grouping(column: 0)], in: [Column("c")], listsFrom: 100)
+    for _ in 0..<2 {
+      keys.append(AwkwardCells.batch([(0..<224).map { .text("\(min($0, 199))") }], [.text]))
+    }
+    #expect(keys.groupCount == 200)
+  }
+
+  @Test(arguments: 0..<100)
+  func `numbers without repeats are those of a naive count`(seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let kinds = [1, 5, 60, 1000].randomElement(using: &generator)!
+    let values = (0..<Int.random(in: 1...300, using: &generator)).map { _ in
+      Int.random(in: 0..<kinds, using: &generator)
+    }
+    var (first, pairs): ([Int: Int], [Repeats.Pair]) = ([:], [])
+    for (index, value) in values.enumerated() {
+      if let number = first[value] {
+        pairs.append((UInt32(index), UInt32(number)))
+      } else {
+        first[value] = index
+      }
+    }
+    let repeats = Repeats(pairs.shuffled(using: &generator), among: values.count)
+    let remaining = first.values.sorted()
+    #expect(repeats.count == values.count - remaining.count)
+    for (index, value) in values.enumerated() {
+      #expect(repeats.contains(UInt32(index)) == (first[value] != index))
+      #expect(Int(repeats.newNumber(of: UInt32(index))) == remaining.firstIndex(of: first[value]!))
+    }
+  }
 }
