@@ -132,18 +132,15 @@ extension Output {
   /// Writes the line of a group whose title has these bytes; nil if it has none.
   private func write(_ title: UnsafeRawBufferPointer?, _ rows: Int) throws(Failure) {
     guard let title, let text = title.baseAddress, SafeText.isPlain(title),
-      title.count <= Output.room - Int64.longestText - 2
+      title.count <= Output.room - Output.roomAfterTitle
     else {
       let title = title.map { String(decoding: $0, as: UTF8.self) }
       return try write(CountedSection(title: title, rows: rows))
     }
     // Most titles are printed unchanged.
-    try write(room: title.count + Int64.longestText + 2) { place in
+    try write(room: title.count + Output.roomAfterTitle) { place in
       place.copyMemory(from: text, byteCount: title.count)
-      place.storeBytes(of: UInt8(ascii: "\t"), toByteOffset: title.count, as: UInt8.self)
-      let end = title.count + 1 + Int64(rows).write(to: place + title.count + 1)
-      place.storeBytes(of: UInt8(ascii: "\n"), toByteOffset: end, as: UInt8.self)
-      return end + 1
+      return Output.endLine(of: rows, at: title.count, of: place)
     }
   }
 
@@ -151,8 +148,32 @@ extension Output {
   fileprivate func write(_ section: CountedSection) throws(Failure) {
     // Titles are data. A line end or tab in a title would break the output format.
     let title = section.title.map { SafeText($0, by: .current) } ?? screen.missing
-    try write(title + "\t")
-    try write(section.rows)
-    try write("\n")
+    let room = title.string.utf8.count + Output.roomAfterTitle
+    guard !isTerminal, room <= Output.room else {
+      try write(title + "\t")
+      try write(section.rows)
+      return try write("\n")
+    }
+    try write(room: room) { place in
+      var string = title.string
+      let count = string.withUTF8 {
+        if let text = $0.baseAddress { place.copyMemory(from: text, byteCount: $0.count) }
+        return $0.count
+      }
+      return Output.endLine(of: section.rows, at: count, of: place)
+    }
+  }
+
+  /// The maximum number of bytes in a line after its title.
+  private static let roomAfterTitle = Int64.longestText + 2
+
+  /// Writes a tab, the number of rows and a line end. Returns the offset of the end.
+  private static func endLine(of rows: Int, at offset: Int, of place: UnsafeMutableRawPointer)
+    -> Int
+  {
+    place.storeBytes(of: UInt8(ascii: "\t"), toByteOffset: offset, as: UInt8.self)
+    let end = offset + 1 + Int64(rows).write(to: place + offset + 1)
+    place.storeBytes(of: UInt8(ascii: "\n"), toByteOffset: end, as: UInt8.self)
+    return end + 1
   }
 }
