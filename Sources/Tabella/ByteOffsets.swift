@@ -9,8 +9,15 @@ struct ByteOffsets {
   var count: Int { low.count }
   var isEmpty: Bool { low.isEmpty }
 
+  var indices: Range<Int> { low.indices }
+
+  /// A new offset takes at most the bytes of the one that it replaces.
   subscript(index: Int) -> Int {
-    high.isEmpty ? Int(low[index]) : Int(high[index]) << 32 | Int(low[index])
+    get { high.isEmpty ? Int(low[index]) : Int(high[index]) << 32 | Int(low[index]) }
+    set {
+      low[index] = UInt32(truncatingIfNeeded: newValue)
+      if !high.isEmpty { high[index] = UInt8(newValue >> 32) }
+    }
   }
 
   /// The range of a text, if the offsets are the ends of consecutive texts.
@@ -18,6 +25,11 @@ struct ByteOffsets {
   func range(_ number: UInt32) -> Range<Int> {
     let start = number == 0 ? 0 : self[Int(number) - 1]
     return start..<self[Int(number)]
+  }
+
+  mutating func removeLast(_ count: Int) {
+    low.removeLast(count)
+    if !high.isEmpty { high.removeLast(count) }
   }
 
   mutating func makeRoom(for more: Int) { low.makeRoom(for: more) }

@@ -232,7 +232,7 @@ struct AggregateReader {
   mutating func readGroups(
     _ keys: inout GroupKeys, flag: CancelFlag, onProgress: (Int) -> Void
   ) throws(TableError) {
-    collected.aggregator.makeRoom(forGroups: keys.counts.count)
+    collected.aggregator.makeRoom(forGroups: keys.groupCount)
     var columns = keys.columns
     for column in aggregator.columns where !columns.contains(column) { columns.append(column) }
     collected.places = aggregator.columns.map { columns.firstIndex(of: $0) ?? 0 }

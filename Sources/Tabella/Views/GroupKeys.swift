@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The groups of rows, in the order of display.
 ///
 /// Titles and cells are made when they are needed. A class, so that the use of one group copies no array.
@@ -32,21 +34,18 @@ package final class Groups {
   let keys: [Key]
   /// The number of rows of each group. Computed on demand.
   private(set) lazy var counts = rowCounts(ofGroups: 0..<count)
-  /// The same, numbered as in ``GroupKeys``.
-  private let countsInKeys: [Int]
+  private let sizes: GroupSizes
   /// The number of the group of each row. Computed on demand, because a list of all groups does not need it.
   private(set) lazy var groupOfRow = numberedRows()
-  /// The group of each row, numbered as in ``GroupKeys``; empty once ``groupOfRow`` is computed.
-  private var rowsInKeys: [UInt32]
+  /// Empty once ``groupOfRow`` is computed.
+  private var rows: RowGroups
   /// The number of each group in ``GroupKeys``, which counts groups in the order of their first rows.
   let numbersInKeys: [UInt32]
 
-  fileprivate init(
-    keys: [Key], countsInKeys: [Int], rowsInKeys: [UInt32], numbersInKeys: [UInt32]
-  ) {
+  fileprivate init(keys: [Key], sizes: GroupSizes, rows: RowGroups, numbersInKeys: [UInt32]) {
     self.keys = keys
-    self.countsInKeys = countsInKeys
-    self.rowsInKeys = rowsInKeys
+    self.sizes = sizes
+    self.rows = rows
     self.numbersInKeys = numbersInKeys
   }
 
@@ -54,12 +53,12 @@ package final class Groups {
   package var count: Int { numbersInKeys.count }
 
   /// The number of rows of a group.
-  func rowCount(ofGroup group: Int) -> Int { countsInKeys[Int(numbersInKeys[group])] }
+  func rowCount(ofGroup group: Int) -> Int { sizes[numbersInKeys[group]] }
 
   /// The numbers of rows of some groups.
   package func rowCounts(ofGroups groups: Range<Int>) -> [Int] {
     // Nothing else happens in this loop, so that the processor waits for many counts at once.
-    numbersInKeys[groups].map { countsInKeys[Int($0)] }
+    numbersInKeys[groups].map { sizes[$0] }
   }
 
   private func numberedRows() -> [UInt32] {
@@ -67,10 +66,10 @@ package final class Groups {
     for (number, group) in numbersInKeys.enumerated() {
       numbers[Int(group)] = UInt32(truncatingIfNeeded: number)
     }
-    var rows: [UInt32] = []
-    swap(&rows, &rowsInKeys)
-    for row in rows.indices { rows[row] = numbers[Int(rows[row])] }
-    return rows
+    var groups = rows.all
+    rows = RowGroups()
+    for row in groups.indices { groups[row] = numbers[Int(groups[row])] }
+    return groups
   }
 
   /// The title of a group: `north · 2026-02`. It is nil if all keys are missing; this group is the last.
@@ -114,7 +113,8 @@ extension String? {
 
 /// Determines the groups of rows from batches of cells. Rows of a group have the same value of every key.
 ///
-/// It uses 4 bytes of memory per row. A group uses 8 bytes and those of its keys in a ``KeyTable``.
+/// It uses 4 bytes of memory per row. A group uses 8 bytes and those of its keys in a ``KeyTable``. Rows and groups of
+/// values that nearly all differ use less: see ``RowGroups`` and ``GroupSizes``.
 struct GroupKeys: RowCollector {
   /// The columns to read, without repetition. A batch has exactly these columns.
   let columns: [Int]
@@ -124,16 +124,25 @@ struct GroupKeys: RowCollector {
   /// The groups, as sequences of the numbers of their values. Empty for a single key, whose values are the groups.
   private var tuples = KeyTable()
   private var scratch: [[UInt32]]
-  private var groupOfRow: [UInt32] = []
-  /// The number of rows of each group, in the order of their first rows.
-  private(set) var counts: [Int] = []
+  /// The group of each row. Groups are numbered in the order of their first rows.
+  private var rows = RowGroups()
+  private var sizes = GroupSizes()
   /// The number of values from which on they may become a list; nil if never.
   private let listsFrom: Int?
   /// The number of values at which the next decision about a list is due.
   private var nextDecision: Int
+  /// The last decision. The keys of all shares have it in common.
+  private let lastDecision = Decision()
 
-  /// The number of groups, in the order of their first rows.
-  var groupCount: Int { counts.count }
+  private final class Decision: Sendable {
+    let isList = Atomic<Bool>(false)
+  }
+
+  /// The number of groups.
+  var groupCount: Int { sizes.count }
+  /// The number of rows of each group.
+  var counts: [Int] { sizes.all }
+  var hasEmptyGroup: Bool { sizes.hasEmpty }
 
   /// `zone` is the zone of days and hours. If there are `listsFrom` values of a single key, they may become a list. Rows
   /// with equal values are then in several groups until ``finish()``.
@@ -162,16 +171,39 @@ struct GroupKeys: RowCollector {
     places = groupings.map { grouping in wanted.firstIndex(of: grouping.column) ?? 0 }
     scratch = groupings.map { _ in [] }
     // Without keys, all rows are one group, even if there are none.
-    if keys.isEmpty { counts = [0] }
+    if keys.isEmpty { sizes = GroupSizes([0]) }
   }
 
   /// Adds rows, and stores the group of each row.
   mutating func append(_ batch: Batch) {
-    var rows: [UInt32] = []
-    swap(&rows, &groupOfRow)
-    number(batch, &rows)
-    swap(&rows, &groupOfRow)
+    if groupCount == 0, let listsFrom, nextDecision != .max,
+      lastDecision.isList.load(ordering: .relaxed)
+    {
+      keys[0].startList()
+      nextDecision = listsFrom * 4
+    }
+    if keys.count == 1, keys[0].list(batch.columns[places[0]]) {
+      appendSingles(batch.rowCount)
+    } else {
+      storeSingles()
+      // The rows are moved out of the keys, because `number` changes the keys, too.
+      var copy = RowGroups()
+      swap(&copy, &rows)
+      copy.change { number(batch, &$0) }
+      swap(&copy, &rows)
+    }
     decideOnList()
+  }
+
+  /// Adds rows and a group for each of them.
+  private mutating func appendSingles(_ count: Int) {
+    rows.appendSingles(count, from: UInt32(truncatingIfNeeded: sizes.count))
+    sizes.appendSingles(count)
+  }
+
+  private mutating func storeSingles() {
+    rows.store()
+    sizes.store()
   }
 
   /// Makes the values a list if nearly all differ, and ends the list if it has many repeats.
@@ -180,49 +212,50 @@ struct GroupKeys: RowCollector {
   private mutating func decideOnList() {
     guard !keys.isEmpty, keys[0].count >= nextDecision else { return }
     nextDecision = keys[0].count * 4
-    let (different, rows) = (keys[0].differentValues, groupOfRow.count)
-    if different >= rows / 16 * 15 {
+    let different = keys[0].differentValues
+    if different >= rows.count / 16 * 15 {
       keys[0].startList()
-    } else if keys[0].isList, different < rows / 2 {
-      let numbers = keys[0].endList()
-      renumber { numbers[Int($0)] }
+    } else if keys[0].isList, different < rows.count / 2 {
+      endList()
     }
+    lastDecision.isList.store(keys[0].isList, ordering: .relaxed)
   }
 
-  /// Gives groups new numbers, again in the order of their first rows. Groups with the same new number become one.
-  private mutating func renumber(_ newNumber: (UInt32) -> UInt32) {
-    var end = 0
-    for group in counts.indices {
-      let number = Int(newNumber(UInt32(truncatingIfNeeded: group)))
-      if number == end {
-        counts[end] = counts[group]
-        end += 1
-      } else {
-        counts[number] += counts[group]
-      }
+  /// Ends the list of values. Groups with equal values become one.
+  private mutating func endList() {
+    storeSingles()
+    let numbers = keys[0].endList()
+    var merged = GroupSizes()
+    for (group, number) in numbers.enumerated() {
+      merged.add(sizes[UInt32(truncatingIfNeeded: group)], to: number)
     }
-    counts.removeLast(counts.count - end)
-    for row in groupOfRow.indices { groupOfRow[row] = newNumber(groupOfRow[row]) }
+    sizes = merged
+    rows.change { for row in $0.indices { $0[row] = numbers[Int($0[row])] } }
   }
 
   /// The same keys without groups.
   var emptied: GroupKeys {
     var copy = self
     for key in keys.indices { copy.keys[key] = keys[key].emptied }
-    (copy.tuples, copy.groupOfRow) = (KeyTable(), [])
-    copy.counts = keys.isEmpty ? [0] : []
+    (copy.tuples, copy.rows) = (KeyTable(), RowGroups())
+    copy.sizes = GroupSizes(keys.isEmpty ? [0] : [])
     copy.nextDecision = listsFrom ?? .max
     return copy
   }
 
   /// Adds the rows of other keys with the same groupings.
   mutating func merge(_ next: GroupKeys) {
-    _ = mergeGroups(next)
+    if keys.count == 1, next.rows.singles == next.rows.count, keys[0].list(next.keys[0]) {
+      appendSingles(next.rows.count)
+    } else {
+      _ = mergeGroups(next)
+    }
     decideOnList()
   }
 
   /// Adds the groups and rows of other keys with the same groupings. Returns the number of each of their groups here.
   mutating func mergeGroups(_ next: GroupKeys) -> [UInt32] {
+    storeSingles()
     let values = keys.indices.map { keys[$0].merge(next.keys[$0]) }
     let numbers: [UInt32]
     switch keys.count {
@@ -230,24 +263,27 @@ struct GroupKeys: RowCollector {
     case 1: numbers = values[0]
     default:
       var tuple = [UInt32](repeating: 0, count: keys.count)
-      numbers = next.counts.indices.map { group in
+      numbers = (0..<next.groupCount).map { group in
         let group = UInt32(truncatingIfNeeded: group)
         for key in keys.indices { tuple[key] = values[key][Int(next.value(ofGroup: group, key))] }
         return tuple.withUnsafeBytes { tuples.number(of: $0) }
       }
     }
     for (group, number) in numbers.enumerated() {
-      if Int(number) == counts.count { counts.append(0) }
-      counts[Int(number)] += next.counts[group]
+      sizes.add(next.sizes[UInt32(truncatingIfNeeded: group)], to: number)
     }
-    groupOfRow.makeRoom(for: next.groupOfRow.count)
-    for group in next.groupOfRow { groupOfRow.append(numbers[Int(group)]) }
+    rows.change { rows in
+      let more = next.rows.all
+      rows.makeRoom(for: more.count)
+      for group in more { rows.append(numbers[Int(group)]) }
+    }
     return numbers
   }
 
   /// Adds rows, and appends the number of the group of each row to `groups`. Groups are numbered in the order of their
   /// first rows.
   mutating func number(_ batch: Batch, _ groups: inout [UInt32]) {
+    sizes.store()
     let start = groups.count
     switch keys.count {
     case 0: groups += repeatElement(0, count: batch.rowCount)
@@ -263,12 +299,7 @@ struct GroupKeys: RowCollector {
         groups.append(tuple.withUnsafeBytes { tuples.number(of: $0) })
       }
     }
-    groups.withUnsafeBufferPointer { groups in
-      for group in groups[start...] {
-        if Int(group) == counts.count { counts.append(0) }
-        counts[Int(group)] += 1
-      }
-    }
+    groups.withUnsafeBufferPointer { sizes.add($0[start...]) }
   }
 
   /// Returns the groups of all added rows. The keys then have no rows, and keep their groups.
@@ -277,32 +308,31 @@ struct GroupKeys: RowCollector {
     nextDecision = .max
     return Groups(
       keys: keys.indices.map { key in Groups.Key(keys[key], values(ofGroups: order, key)) },
-      countsInKeys: counts, rowsInKeys: takeRows(), numbersInKeys: order)
+      sizes: sizes, rows: takeRows(), numbersInKeys: order)
   }
 
   /// Returns the groups of all added rows, which are the same groups as those of `groups`.
   mutating func finish(as groups: Groups) -> Groups {
     let order = groups.numbersInKeys
-    return Groups(
-      keys: groups.keys, countsInKeys: counts, rowsInKeys: takeRows(), numbersInKeys: order)
+    return Groups(keys: groups.keys, sizes: sizes, rows: takeRows(), numbersInKeys: order)
   }
 
-  /// Removes the rows. Returns the group of each.
-  private mutating func takeRows() -> [UInt32] {
-    var rows: [UInt32] = []
-    swap(&rows, &groupOfRow)
+  /// Removes the rows.
+  private mutating func takeRows() -> RowGroups {
+    defer { rows = RowGroups() }
     return rows
   }
 
   /// Replaces all rows by the rows of these groups.
   mutating func replaceRows(_ groups: [UInt32]) {
-    counts = Array(repeating: 0, count: counts.count)
-    for group in groups { counts[Int(group)] += 1 }
-    groupOfRow = groups
+    sizes = GroupSizes(Array(repeating: 0, count: groupCount))
+    sizes.add(groups)
+    rows = RowGroups(groups)
   }
 
   /// Removes the groups without rows. Returns the new number of each group, which is `.max` for a removed one.
   mutating func removeEmptyGroups() -> [UInt32] {
+    let counts = counts
     var numbers = [UInt32](repeating: .max, count: counts.count)
     var next: UInt32 = 0
     for (group, count) in counts.enumerated() where count > 0 {
@@ -310,18 +340,19 @@ struct GroupKeys: RowCollector {
       next += 1
     }
     if keys.count == 1 {
-      _ = keys[0].keep { [counts] in counts[Int($0)] > 0 }
+      _ = keys[0].keep { counts[Int($0)] > 0 }
     } else {
-      rebuildTuples()
+      rebuildTuples(counts.indices.filter { counts[$0] > 0 })
     }
-    counts.removeAll { $0 == 0 }
-    for row in groupOfRow.indices { groupOfRow[row] = numbers[Int(groupOfRow[row])] }
+    sizes = GroupSizes(counts.filter { $0 > 0 })
+    rows.store()
+    rows.change { for row in $0.indices { $0[row] = numbers[Int($0[row])] } }
     return numbers
   }
 
-  /// Keeps the tuples of groups with rows, and the values in them.
-  private mutating func rebuildTuples() {
-    let groups = counts.indices.filter { counts[$0] > 0 }.map { UInt32(truncatingIfNeeded: $0) }
+  /// Keeps the tuples of some groups, and the values in them.
+  private mutating func rebuildTuples(_ groups: [Int]) {
+    let groups = groups.map { UInt32(truncatingIfNeeded: $0) }
     var rows = groups.map { group in keys.indices.map { value(ofGroup: group, $0) } }
     for key in keys.indices {
       let used = Set(rows.map { $0[key] })
@@ -335,16 +366,19 @@ struct GroupKeys: RowCollector {
   /// Ends the list of values. Returns the groups in the order of their values.
   private mutating func sortListedGroups() -> [UInt32] {
     let (order, repeats) = keys[0].sortList()
-    if !repeats.isEmpty { renumber { repeats.newNumber(of: $0) } }
+    if !repeats.isEmpty {
+      sizes.remove(repeats)
+      rows.remove(repeats)
+    }
     return order
   }
 
   /// The groups in the order of their keys, the first key first. Missing values are the last.
   func sortedGroups() -> [UInt32] {
     guard keys.count != 1 else { return keys[0].ordered }
-    var groups = Array(0..<UInt32(truncatingIfNeeded: counts.count))
+    var groups = Array(0..<UInt32(truncatingIfNeeded: groupCount))
     // The place of each group by the keys so far.
-    var places = [UInt32](repeating: 0, count: counts.count)
+    var places = [UInt32](repeating: 0, count: groupCount)
     for key in keys.indices {
       var ranks = [UInt32](repeating: 0, count: keys[key].count)
       for (rank, value) in keys[key].ordered.enumerated() {

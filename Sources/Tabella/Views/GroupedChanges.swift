@@ -68,7 +68,7 @@ extension GroupedSource.Index {
   ///
   /// `groupCount` is the number of groups before the batch. The groups are sorted only if groups come or go.
   fileprivate func regrouped(_ groupCount: Int) -> (groups: Groups, survivors: [Int?]) {
-    let isEmptied = keys.counts.contains(0)
+    let isEmptied = keys.hasEmptyGroup
     guard isEmptied || keys.groupCount > groupCount else {
       return (keys.finish(as: groups), Array(0..<groups.count))
     }

@@ -82,6 +82,21 @@ struct KeyNumbers {
 
   mutating func startList() { table.startList() }
 
+  /// Adds each cell to a list, as a new value. Returns false if the values are no list, or if a cell is missing.
+  mutating func list(_ cells: ColumnBatch) -> Bool {
+    guard isList, cells.missingCount == 0 else { return false }
+    table.list(cells)
+    return true
+  }
+
+  /// Adds each value of another key to a list, as a new value. Returns false if the values are no list, or if one is the
+  /// missing cell.
+  mutating func list(_ next: KeyNumbers) -> Bool {
+    guard isList, next.missing == nil else { return false }
+    _ = table.list(next.table)
+    return true
+  }
+
   /// Ends the list, so that all values differ. Returns the new number of each value.
   mutating func endList() -> [UInt32] { table.endList() }
 
@@ -116,7 +131,7 @@ struct KeyNumbers {
       hasDecimalComma: column.hasDecimalComma)
     var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
     let (empty, size) = (keys.emptied, KeyNumbers.sharedKeys)
-    keys.makeRoom(for: count)
+    keys.makeRoom(for: count, bytes: key.type.isBytes ? table.byteCount : 0)
     let parts = (count + size - 1) / size
     produceInOrder(parts, threads: Cores.count, ahead: Cores.count + 1) { part in
       var keys = empty

@@ -86,7 +86,10 @@ struct KeyTable {
 
   /// Adds the keys of another table. Returns the number of each of them here.
   mutating func merge(_ other: KeyTable) -> [UInt32] {
-    if isList, missing == nil || other.missing == nil { return list(other) }
+    if isList, missing == nil || other.missing == nil {
+      let first = list(other)
+      return Array(first..<first + UInt32(truncatingIfNeeded: other.count))
+    }
     var numbers: [UInt32] = []
     other.bytes.withUnsafeBytes { bytes in
       append(other.count, to: &numbers) { item in
@@ -298,15 +301,35 @@ struct KeyTable {
     (isList, slots, used) = (true, [], 0)
   }
 
-  /// Stores the keys of another table behind the others. At most one of the two tables has the missing key.
-  private mutating func list(_ other: KeyTable) -> [UInt32] {
-    let (first, start) = (UInt32(truncatingIfNeeded: ends.count), byteCount)
-    precondition(ends.count + other.count < UInt32.max, "a table has fewer than 2^32 keys")
+  /// Stores the keys of another table behind the others. At most one of the two tables has the missing key. Returns the
+  /// number of the first one.
+  mutating func list(_ other: KeyTable) -> UInt32 {
+    let first = UInt32(truncatingIfNeeded: ends.count)
+    let start = byteCount
+    makeRoomInList(for: other.count)
     other.bytes.withUnsafeBytes { store(UnsafeRawBufferPointer(rebasing: $0[..<other.byteCount])) }
-    ends.makeRoom(for: other.count)
-    for number in 0..<other.count { ends.append(start + other.ends[number]) }
+    for number in other.ends.indices { ends.append(start + other.ends[number]) }
     missing = missing ?? other.missing.map { first + $0 }
-    return Array(first..<first + UInt32(truncatingIfNeeded: other.count))
+    return first
+  }
+
+  /// Stores the cells of a column of text behind the others. No cell is missing.
+  mutating func list(_ cells: ColumnBatch) {
+    makeRoomInList(for: cells.count)
+    cells.withUnsafeLayout { layout in
+      guard cells.count > 0 else { return }
+      let offsets = layout.offsets! + layout.start
+      let (first, start) = (Int(offsets[0]), byteCount)
+      let bytes = UnsafeRawBufferPointer(
+        start: layout.values.map { $0 + first }, count: Int(offsets[cells.count]) - first)
+      store(bytes)
+      for cell in 1...cells.count { ends.append(start + Int(offsets[cell]) - first) }
+    }
+  }
+
+  private mutating func makeRoomInList(for more: Int) {
+    precondition(ends.count + more < UInt32.max, "a table has fewer than 2^32 keys")
+    ends.makeRoom(for: more)
   }
 
   /// The number of different keys; an estimate for a list.
@@ -340,19 +363,22 @@ struct KeyTable {
   mutating func remove(_ repeats: Repeats) {
     isList = false
     guard !repeats.isEmpty else { return }
-    let old = ends
-    ends = ByteOffsets()
-    ends.makeRoom(for: old.count - repeats.count)
-    byteCount = 0
+    var (start, end, kept) = (0, 0, 0)
     bytes.withUnsafeMutableBytes { bytes in
-      for number in 0..<UInt32(truncatingIfNeeded: old.count) where !repeats.contains(number) {
-        let key = old.range(number)
-        UnsafeMutableRawBufferPointer(rebasing: bytes[byteCount..<byteCount + key.count])
-          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[key]))
-        byteCount += key.count
-        ends.append(byteCount)
+      for number in ends.indices {
+        let next = ends[number]
+        if !repeats.contains(UInt32(truncatingIfNeeded: number)) {
+          UnsafeMutableRawBufferPointer(rebasing: bytes[end..<end + next - start])
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<next]))
+          end += next - start
+          ends[kept] = end
+          kept += 1
+        }
+        start = next
       }
     }
+    ends.removeLast(ends.count - kept)
+    byteCount = end
     missing = missing.map { repeats.newNumber(of: $0) }
   }
 
@@ -370,57 +396,5 @@ struct KeyTable {
       larger[slot] = entry
     }
     slots = larger
-  }
-}
-
-/// The keys of a list that repeat an earlier one, and the numbers that remain without them.
-struct Repeats {
-  /// A key, and the first one that is equal.
-  typealias Pair = (number: UInt32, first: UInt32)
-
-  /// One bit per key: whether it is a repeat.
-  private var bits: [UInt64]
-  /// For each word of ``bits``, the number of repeats in front of it.
-  private var before: [UInt32]
-  /// For each repeat, the first key that is equal.
-  private let firsts: [UInt32]
-
-  var count: Int { firsts.count }
-  var isEmpty: Bool { firsts.isEmpty }
-
-  /// `pairs` has each repeat once, in any order.
-  init(_ pairs: [Pair], among count: Int) {
-    var numbers = pairs.map { UInt64($0.number) }
-    var firsts = pairs.map(\.first)
-    radixSort(&numbers, &firsts)
-    self.firsts = firsts
-    bits = Array(repeating: 0, count: count / UInt64.bitWidth + 1)
-    for number in numbers { bits[Int(number / 64)] |= 1 << (number % 64) }
-    before = []
-    before.reserveCapacity(bits.count)
-    var sum: UInt32 = 0
-    for word in bits {
-      before.append(sum)
-      sum += UInt32(truncatingIfNeeded: word.nonzeroBitCount)
-    }
-  }
-
-  @inline(__always)
-  func contains(_ number: UInt32) -> Bool { bits[Int(number / 64)] >> UInt64(number % 64) & 1 != 0 }
-
-  /// The number of a key without the repeats in front of it. A repeat has the number of the first key that is equal.
-  @inline(__always)
-  func newNumber(of number: UInt32) -> UInt32 {
-    let earlier = earlier(than: number)
-    guard contains(number) else { return number - earlier }
-    let first = firsts[Int(earlier)]
-    return first - self.earlier(than: first)
-  }
-
-  /// The number of repeats in front of a key.
-  @inline(__always)
-  private func earlier(than number: UInt32) -> UInt32 {
-    let word = bits[Int(number / 64)] & (1 << UInt64(number % 64) - 1)
-    return before[Int(number / 64)] + UInt32(truncatingIfNeeded: word.nonzeroBitCount)
   }
 }

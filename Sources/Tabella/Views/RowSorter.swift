@@ -8,7 +8,7 @@ struct RowSorter {
 
   /// In the order of priority.
   let columns: [SortColumn.View]
-  /// One word per row: at first the words of the first column, if it has a single rank.
+  /// One word per row: at first the words of the first column.
   let words: UnsafeMutablePointer<UInt64>
   let rows: UnsafeMutablePointer<UInt32>
   /// Sorts rows with equal keys; nil if they ascend. Several threads call it.
@@ -35,29 +35,55 @@ struct RowSorter {
     }
   }
 
-  /// Partitions a range by the ranks of its rows, which ascend in each partition. Returns the ends of the partitions.
+  /// Partitions a range by the ranks of its rows. Returns the ends of the partitions.
+  ///
+  /// Words and rows move together, as in ``radixSort(_:_:isCancelled:)``.
   private func partition(_ range: Range<Int>, by ranks: UnsafePointer<UInt8>) -> [Int] {
     var counts = [Int](repeating: 0, count: Rank.allCases.count)
-    for index in range {
-      // No word is in use yet, so the words can hold the rows meanwhile.
-      words[index] = UInt64(rows[index])
-      counts[Int(ranks[Int(rows[index])])] += 1
+    for index in range { counts[Int(ranks[Int(rows[index])])] += 1 }
+    var next: [Int] = []
+    for count in counts { next.append((next.last ?? range.lowerBound) + count) }
+    let ends = next
+    for rank in counts.indices { next[rank] -= counts[rank] }
+    var isDone = false
+    while !isDone {
+      isDone = true
+      for part in ends.indices where next[part] < ends[part] {
+        isDone = false
+        for index in next[part]..<ends[part] {
+          let (word, row) = (words[index], rows[index])
+          let rank = Int(ranks[Int(row)])
+          let place = next[rank]
+          next[rank] = place + 1
+          (words[index], rows[index]) = (words[place], rows[place])
+          (words[place], rows[place]) = (word, row)
+        }
+      }
     }
-    var places: [Int] = []
-    for count in counts { places.append((places.last ?? range.lowerBound) + count) }
-    for index in range.reversed() {
-      let row = UInt32(truncatingIfNeeded: words[index])
-      let rank = Int(ranks[Int(row)])
-      places[rank] -= 1
-      rows[places[rank]] = row
+    return ends
+  }
+
+  /// Sorts rows with missing cells by their numbers, which a partition does not keep in order.
+  private func sortMissing(_ range: Range<Int>, by column: Int, _ ranks: UnsafePointer<UInt8>) {
+    guard column == 0 else {
+      // Their words are equal.
+      return radixSort(words, rows, range, isShared: isShared, isCancelled: isCancelled)
     }
-    return places.dropFirst() + [range.upperBound]
+    // They are all missing rows of the table.
+    var row = 0
+    for place in range {
+      while ranks[row] != Rank.missing.rawValue { row += 1 }
+      rows[place] = UInt32(truncatingIfNeeded: row)
+      row += 1
+    }
   }
 
   /// Sorts a range of rows with the same rank.
   private func sort(_ range: Range<Int>, by column: Int, _ rank: Rank) {
     switch rank {
-    case .missing: sort(range, by: column + 1)
+    case .missing:
+      if let ranks = columns[column].ranks { sortMissing(range, by: column, ranks) }
+      sort(range, by: column + 1)
     case .number: sortNumbers(range, by: column)
     case .text: sortTexts(range, by: column)
     }

@@ -70,9 +70,11 @@ struct SortColumn {
     words += next.words
   }
 
-  mutating func makeRoom(for more: Int) {
+  /// `bytes` is the number of bytes of texts that do not fit in words.
+  mutating func makeRoom(for more: Int, bytes: Int = 0) {
     words.makeRoom(for: more)
     if !ends.isEmpty { ends.makeRoom(for: more) }
+    rests.makeRoom(for: bytes)
   }
 
   /// Appends some rows of a batch.

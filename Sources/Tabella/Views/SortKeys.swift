@@ -21,7 +21,7 @@ public struct SortDescriptor: Hashable, Sendable {
 ///
 /// They use 8 bytes per row and key. A text also uses 4 bytes, and the bytes of its ``NaturalCode`` after the first
 /// eight. A number of more than 15 digits uses its bytes. Columns with several kinds of cells use another byte per row.
-/// Sorting uses another 4 bytes per row, and 8 more if the first column has several kinds of cells.
+/// Sorting uses another 4 bytes per row.
 struct SortKeys: RowCollector {
   /// The columns to read, without repetition. A batch has exactly these columns.
   let columns: [Int]
@@ -81,9 +81,9 @@ struct SortKeys: RowCollector {
     count = rows.count
   }
 
-  /// Ensures room for more rows.
-  mutating func makeRoom(for more: Int) {
-    for index in keys.indices { keys[index].makeRoom(for: more) }
+  /// Ensures room for more rows, and for `bytes` of texts of the first column.
+  mutating func makeRoom(for more: Int, bytes: Int = 0) {
+    for index in keys.indices { keys[index].makeRoom(for: more, bytes: index == 0 ? bytes : 0) }
   }
 
   /// Adds a row with one cell, whose text or binary is given. Only for a single column of this type.
@@ -111,14 +111,8 @@ struct SortKeys: RowCollector {
     var rows: [UInt32] = []
     rows.makeRoom(for: count)
     rows += 0..<UInt32(truncatingIfNeeded: count)
-    var words: [UInt64] = []
-    if let first = keys.first, first.ranks.isEmpty {
-      // The words of the first column are in the order of the rows, and no one needs them again.
-      words = keys[0].takeWords()
-    } else {
-      words.makeRoom(for: count)
-      words += repeatElement(0, count: count)
-    }
+    // The words of the first column are in the order of the rows, and no one needs them again.
+    var words = keys.isEmpty ? Array(repeating: 0, count: count) : keys[0].takeWords()
     precondition(words.count == rows.count, "every row has a word")
     rows.withUnsafeMutableBufferPointer { rows in
       words.withUnsafeMutableBufferPointer { words in

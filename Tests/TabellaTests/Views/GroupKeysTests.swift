@@ -383,6 +383,32 @@ extension Groups {
     #expect(listed.counts == keys.counts)
   }
 
+  /// The rows of a part can all be single rows of their groups, or have stored groups, whatever the other parts have.
+  @Test(arguments: 0..<200)
+  func `parts of every kind are merged to the same groups`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let (columns, groupings) = ([Column("c")], [Grouping(column: 0)])
+    var keys = try GroupKeys(groupings, in: columns)
+    var listed = try GroupKeys(groupings, in: columns, listsFrom: 4)
+    for _ in 0..<Int.random(in: 1...8, using: &generator) {
+      let kinds = [5, 10_000].randomElement(using: &generator)!
+      let isPart = Bool.random(using: &generator)
+      var part = listed.emptied
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        let hasMissing = Int.random(in: 0..<6, using: &generator) == 0
+        let cells = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+          let number = Int.random(in: 0..<kinds, using: &generator)
+          return hasMissing && number % 4 == 0 ? Cell.missing : .text("\(number)")
+        }
+        let batch = AwkwardCells.batch([cells], [.text])
+        keys.append(batch)
+        if isPart { part.append(batch) } else { listed.append(batch) }
+      }
+      if isPart { listed.merge(part) }
+    }
+    try Self.expectSame(&keys, &listed)
+  }
+
   @Test func `values become a list if nearly all differ, and no longer if most repeat`() throws {
     var keys = try GroupKeys([Grouping(column: 0)], in: [Column("c")], listsFrom: 100)
     func append(_ numbers: some Sequence<Int>) {

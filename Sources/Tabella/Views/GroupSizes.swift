@@ -1,0 +1,144 @@
+/// The number of rows of each group.
+///
+/// A size takes 8 bytes. If nearly all values differ, nearly all groups have one row. The sizes of such groups take one or
+/// two bits, and 4 bytes if there are more rows.
+struct GroupSizes {
+  /// The sizes of the first groups.
+  private var first: [Int]
+  /// The number of the other groups.
+  private var rest = 0
+  /// Those of the other groups that have several rows, without the first groups, and the number of further rows of each.
+  private var larger: (groups: NumberSet, more: [UInt32])?
+
+  init(_ sizes: [Int] = []) { first = sizes }
+
+  /// The number of groups.
+  var count: Int { first.count + rest }
+
+  subscript(group: UInt32) -> Int {
+    if group < first.count { return first[Int(group)] }
+    let other = group - UInt32(truncatingIfNeeded: first.count)
+    guard let larger, larger.groups.contains(other) else { return 1 }
+    return 1 + Int(larger.more[Int(larger.groups.count(below: other))])
+  }
+
+  /// Whether a group has no rows.
+  var hasEmpty: Bool { first.contains(0) }
+
+  /// All sizes.
+  var all: [Int] {
+    first + (first.count..<count).map { self[UInt32(truncatingIfNeeded: $0)] }
+  }
+
+  /// Adds groups of one row.
+  mutating func appendSingles(_ count: Int) {
+    if larger != nil { store() }
+    rest += count
+  }
+
+  /// Stores each size, for changes of any group.
+  mutating func store() {
+    if rest > 0 { self = GroupSizes(all) }
+  }
+
+  /// Adds rows to groups. All sizes are stored. A new group follows the others.
+  mutating func add(_ groups: some Sequence<UInt32>) {
+    for group in groups { add(1, to: group) }
+  }
+
+  /// Adds rows to a group. All sizes are stored. A new group follows the others.
+  @inline(__always)
+  mutating func add(_ rows: Int, to group: UInt32) {
+    if group == first.count { first.append(0) }
+    first[Int(group)] += rows
+  }
+
+  /// Removes the groups of repeats, and adds their rows to the groups of the first values. Each of the groups without a
+  /// stored size has one row.
+  mutating func remove(_ repeats: Repeats) {
+    let start = UInt32(truncatingIfNeeded: first.count)
+    var kept = GroupSizes()
+    for group in 0..<start { kept.add(self[group], to: repeats.newNumber(of: group)) }
+    kept.rest = rest - repeats.count + Int(repeats.count(below: start))
+    let others = UInt32(truncatingIfNeeded: kept.first.count)
+    var larger: [UInt64] = []
+    for group in repeats.newNumbers(from: start) {
+      if group < others { kept.add(1, to: group) } else { larger.append(UInt64(group - others)) }
+    }
+    kept.setLarger(larger)
+    self = kept
+  }
+
+  /// Adds a row to one of the groups without stored sizes for each element of `groups`.
+  private mutating func setLarger(_ groups: [UInt64]) {
+    guard !groups.isEmpty else { return }
+    var groups = groups
+    var unused = [UInt32](repeating: 0, count: groups.count)
+    radixSort(&groups, &unused)
+    var (different, more): ([UInt64], [UInt32]) = ([], [])
+    for group in groups {
+      if group == different.last {
+        more[more.count - 1] += 1
+      } else {
+        different.append(group)
+        more.append(1)
+      }
+    }
+    larger = (NumberSet(different, below: rest), more)
+  }
+}
+
+/// The groups of rows, by the numbers that the groups have in ``GroupKeys``.
+struct RowGroups {
+  /// The groups of the first rows.
+  private var first: [UInt32] = []
+  /// The number of the other rows. Each is the only row of its group, in the order of the groups.
+  private(set) var singles = 0
+  /// The group of the first of them.
+  private var firstSingle: UInt32 = 0
+  /// The groups that were removed since then.
+  private var repeats: Repeats?
+
+  init(_ groups: [UInt32] = []) { first = groups }
+
+  var count: Int { first.count + singles }
+
+  /// The group of each row.
+  var all: [UInt32] {
+    if singles == 0 { return first }
+    var groups = first
+    let others = firstSingle..<firstSingle + UInt32(truncatingIfNeeded: singles)
+    groups.makeRoom(for: others.count)
+    if let repeats {
+      for group in others { groups.append(repeats.newNumber(of: group)) }
+    } else {
+      groups += others
+    }
+    return groups
+  }
+
+  /// Adds rows. The first of them has group `group`, and each following one has the next group.
+  mutating func appendSingles(_ count: Int, from group: UInt32) {
+    if singles == 0 { firstSingle = group }
+    singles += count
+  }
+
+  /// Stores each group, for rows of any group.
+  mutating func store() {
+    if singles > 0 { self = RowGroups(all) }
+  }
+
+  /// Calls `body` with the groups of all rows. All groups are stored.
+  mutating func change(_ body: (inout [UInt32]) -> Void) {
+    var groups: [UInt32] = []
+    swap(&groups, &first)
+    body(&groups)
+    swap(&groups, &first)
+  }
+
+  /// Gives the rows of repeats the groups of the first values.
+  mutating func remove(_ repeats: Repeats) {
+    for row in first.indices { first[row] = repeats.newNumber(of: first[row]) }
+    self.repeats = repeats
+  }
+}
