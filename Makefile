@@ -6,7 +6,7 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model kernel formats faults lines zoo examples bench bench-peers \
+.PHONY: build test test-full check format lint widths fuzz fuzz-check fuzz-csv sanitize model kernel formats faults lines zoo examples bench bench-peers \
   shapes live versions python sqlite many wheel wheel-check bench-python bench-sqlite bench-engines \
   manual docs install uninstall deb install-check environment
 
@@ -15,6 +15,9 @@ build:            ## builds tabella and the shipped providers
 
 test:             ## runs the tests
 	swift test
+
+test-full:        ## runs the tests with ten times as many random cases, and with every combination of views and roads
+	TABELLA_CASES=10000 TABELLA_NAMES=1000 TABELLA_ALL_ROADS=1 swift test
 
 # .ci/run adds formats, live tables, faults, command lines, the zoo and benchmarks.
 check: lint build test examples fuzz-check  ## lint, tests, examples, a minute of fuzzing

@@ -9,7 +9,7 @@ private typealias IndexPath = Tabella.IndexPath
 
 /// Comparisons of lists and tables: applying the changes always leads from the old one to the new one.
 @Suite struct ComparisonTests {
-  /// `TABELLA_CASES` sets the number of pairs of tables (1,000 by default; CI 10,000).
+  /// `TABELLA_CASES` sets the number of pairs of tables (1,000 by default; CI 2,000).
   static let cases = Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 1000
 
   // Lists

@@ -9,7 +9,7 @@ private typealias IndexPath = Tabella.IndexPath
 
 /// Snapshots and followers: the listed changes always lead from the old rows to the new ones.
 @Suite struct FollowerTests {
-  /// `TABELLA_CASES` sets the number of tables (1,000 by default; CI 10,000).
+  /// `TABELLA_CASES` sets the number of tables (1,000 by default; CI 2,000).
   static let cases = Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 1000
 
   /// The changes between two snapshots lead from the one table to the other, with ids, without ids and with ids that

@@ -8,7 +8,7 @@ import Testing
 /// Generated files, read by this provider and by Python's `csv` module. docs/providers/csv.md lists the intended
 /// differences, which are not generated.
 ///
-/// `TABELLA_CASES` sets the number of files (1,000 by default; CI 10,000; `make fuzz` 100,000), and `TABELLA_SEED` the
+/// `TABELLA_CASES` sets the number of files (1,000 by default; CI 2,000; `make fuzz` 100,000), and `TABELLA_SEED` the
 /// seed.
 @Suite struct CSVAgainstPythonTests {
   struct Case: Decodable {

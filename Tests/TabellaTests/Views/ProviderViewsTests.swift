@@ -88,7 +88,7 @@ import Testing
   @Test(arguments: subjects.indices, names.indices)
   func ofViewsOfEveryProvider(_ subject: Int, _ inner: Int) {
     let host = TabellaHost.Host()
-    for outer in Self.names.indices where takesAllRoads || (subject + inner + outer) % 36 == 0 {
+    for outer in Self.names.indices where isTurn(subject + inner + outer, ofEvery: 36) {
       for road in turn(outer, of: Road.allCases) {
         expectConformance { () throws(TableError) in
           try Self.open(
@@ -114,7 +114,7 @@ import Testing
     }
     host.isolation = .never
     for outer in Self.names.indices {
-      for inner in Self.names.indices where takesAllRoads || (outer + inner) % 24 == 0 {
+      for inner in Self.names.indices where isTurn(outer + inner, ofEvery: 24) {
         let names = (outer: Self.names[outer], inner: Self.names[inner])
         expectConformance { () throws(TableError) in
           try Self.wrap(names.outer, Self.wrap(names.inner, host.open("planets:").source))

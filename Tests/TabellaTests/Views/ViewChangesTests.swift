@@ -10,7 +10,7 @@ private typealias IndexPath = Tabella.IndexPath
 /// Views translate the changes of their bases. The old rows plus the changes are always the rows of a view that is built
 /// anew.
 @Suite struct ViewChangesTests {
-  /// `TABELLA_CASES` sets the number of tables (300 by default; CI 10,000).
+  /// `TABELLA_CASES` sets the number of tables (300 by default; CI 2,000).
   static let cases = Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 300
 
   /// A view over one or two live tables, and the same view built anew.
