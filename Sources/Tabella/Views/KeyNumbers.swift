@@ -89,10 +89,10 @@ struct KeyNumbers {
     return true
   }
 
-  /// Adds each value of another key to a list, as a new value. Returns false if the values are no list, or if one is the
-  /// missing cell.
+  /// Adds each value of another key to a list, as a new value. None of them is the missing cell. Returns false if the
+  /// values are no list.
   mutating func list(_ next: KeyNumbers) -> Bool {
-    guard isList, next.missing == nil else { return false }
+    guard isList else { return false }
     _ = table.list(next.table)
     return true
   }

@@ -400,7 +400,9 @@ extension Groups {
           let number = Int.random(in: 0..<kinds, using: &generator)
           return hasMissing && number % 4 == 0 ? Cell.missing : .text("\(number)")
         }
-        let batch = AwkwardCells.batch([cells], [.text])
+        // The cells of a column can begin in the middle of its memory.
+        let padded = AwkwardCells.batch([[.text("first")] + cells], [.text]).columns[0]
+        let batch = Batch(rowCount: cells.count, columns: [padded[1..<padded.count]])
         keys.append(batch)
         if isPart { part.append(batch) } else { listed.append(batch) }
       }
