@@ -1,6 +1,6 @@
 import Glibc
 
-extension Array where Element: BitwiseCopyable {
+extension Array {
   /// Ensures room for `more` additional elements. If the array must grow, its capacity grows at least fourfold.
   ///
   /// Arrays of many MiB ask the system for large pages. A small page costs a page fault at the first write, and

@@ -1,72 +1,113 @@
 /// The values of an aggregate, with their type.
+///
+/// Values are computed when they are read, some rows at a time. Several threads may read at the same time.
 struct AggregateColumn {
   private enum Values {
-    case cells([Cell])
-    /// Numbers, or nil for missing values. They take less memory than cells of text.
-    case numbers([ExactNumber?])
+    case cells((Range<Int>) -> [Cell])
+    /// Numbers, or nil for missing values.
+    case numbers((Range<Int>) -> [ExactNumber?], NumberKinds)
   }
 
   let column: Column
+  private let count: Int
   private let values: Values
 
-  init(_ column: Column, _ cells: [Cell]) {
-    (self.column, values) = (column, .cells(cells))
+  /// The number of rows whose values are computed together.
+  private static let together = 256
+
+  /// `cells` returns the cells of some of `count` rows.
+  init(_ column: Column, count: Int, _ cells: @escaping (Range<Int>) -> [Cell]) {
+    (self.column, self.count, values) = (column, count, .cells(cells))
   }
 
-  /// Exact numbers as a column: of integers if all fit, otherwise of text that reads as numbers.
-  init(_ numbers: [ExactNumber?], name: String, unit: Unit?, hasComma: Bool) {
-    values = .numbers(numbers)
-    if numbers.allSatisfy({ $0.map { $0.integer != nil } ?? true }) {
-      column = Column(name, .integer, unit: unit)
-      return
-    }
-    // A number beyond the doubles could not be read.
-    let isReadable = numbers.allSatisfy { number in
-      guard case .large(let decimal)? = number else { return true }
-      return decimal.digits.count - decimal.scale <= 308
-    }
-    column = Column(
-      name, unit: unit, reads: isReadable ? .real : nil, hasDecimalComma: hasComma)
+  /// Exact numbers as a column: of integers if all fit, otherwise of text that reads as numbers. `numbers` returns the
+  /// numbers of some of `count` rows, and `kinds` has seen all of them.
+  init(
+    count: Int, _ kinds: NumberKinds, name: String, unit: Unit?, hasComma: Bool,
+    _ numbers: @escaping (Range<Int>) -> [ExactNumber?]
+  ) {
+    (self.count, values) = (count, .numbers(numbers, kinds))
+    column =
+      kinds.areIntegers
+      ? Column(name, .integer, unit: unit)
+      : Column(
+        name, unit: unit, reads: kinds.areReadable ? .real : nil, hasDecimalComma: hasComma)
   }
 
   /// The cells of all rows.
   /// - Complexity: O(n)
-  var cells: [Cell] {
-    switch values {
-    case .cells(let cells): cells
-    case .numbers(let numbers): numbers.indices.map { self[$0] }
-    }
-  }
+  var cells: [Cell] { cells(of: 0..<count) }
 
   /// The cell of a row.
-  subscript(row: Int) -> Cell {
-    switch values {
-    case .cells(let cells): return cells[row]
-    case .numbers(let numbers):
-      guard let number = numbers[row] else { return .missing }
-      if column.type == .integer { return number.integer.map { .integer($0) } ?? .missing }
-      return number.withText(hasComma: column.hasDecimalComma) { .text(Array($0)) }
-    }
-  }
+  subscript(row: Int) -> Cell { cells(of: row..<row + 1)[0] }
 
-  /// Appends the cell of a row to a column of the same type.
-  func append(_ row: Int, to builder: ColumnBuilder) {
-    guard case .numbers(let numbers) = values, let number = numbers[row], column.type == .text
-    else { return builder.append(self[row]) }
-    number.withText(hasComma: column.hasDecimalComma) { builder.append(bytes: $0) }
-  }
-
-  /// The maximum number of bytes that a row adds to a column of text or binary.
-  func byteCount(_ row: Int) -> Int {
+  private func cells(of rows: Range<Int>) -> [Cell] {
     switch values {
-    case .numbers(let numbers):
-      guard case .large(let decimal)? = numbers[row] else { return ExactNumber.longestSmall }
-      return decimal.digits.count + decimal.scale + 3
-    case .cells(let cells):
-      switch cells[row] {
-      case .text(let bytes), .binary(let bytes): return bytes.count
-      default: return 0
+    case .cells(let cells): return cells(rows)
+    case .numbers(let numbers, _):
+      return numbers(rows).map { number in
+        guard let number else { return .missing }
+        if column.type == .integer { return number.integer.map { .integer($0) } ?? .missing }
+        return number.withText(hasComma: column.hasDecimalComma) { .text(Array($0)) }
       }
     }
+  }
+
+  /// Appends the cells of rows to a column of the same type.
+  func append(_ rows: Range<Int>, to builder: ColumnBuilder) {
+    for start in stride(from: rows.lowerBound, to: rows.upperBound, by: AggregateColumn.together) {
+      let some = start..<min(start + AggregateColumn.together, rows.upperBound)
+      guard case .numbers(let numbers, _) = values, column.type == .text else {
+        for cell in cells(of: some) { builder.append(cell) }
+        continue
+      }
+      for number in numbers(some) {
+        guard let number else {
+          builder.appendMissing()
+          continue
+        }
+        number.withText(hasComma: column.hasDecimalComma) { builder.append(bytes: $0) }
+      }
+    }
+  }
+
+  /// Whether the texts of rows have at most `limit` bytes.
+  func fit(_ rows: Range<Int>, into limit: Int) -> Bool {
+    guard column.type.isBytes else { return true }
+    switch values {
+    case .numbers(_, let kinds) where kinds.areSmall:
+      return rows.count * ExactNumber.longestSmall <= limit
+    case .numbers(let numbers, _):
+      return limit
+        >= numbers(rows).reduce(0) { sum, number in
+          guard case .large(let decimal)? = number else { return sum + ExactNumber.longestSmall }
+          return sum + decimal.digits.count + decimal.scale + 3
+        }
+    case .cells(let cells):
+      return limit
+        >= cells(rows).reduce(0) { sum, cell in
+          switch cell {
+          case .text(let bytes), .binary(let bytes): sum + bytes.count
+          default: sum
+          }
+        }
+    }
+  }
+}
+
+/// The kinds of some exact numbers.
+struct NumberKinds {
+  private(set) var areIntegers = true
+  /// Whether none has more than 18 digits.
+  private(set) var areSmall = true
+  /// Whether none is beyond the doubles.
+  private(set) var areReadable = true
+
+  mutating func add(_ number: ExactNumber?) {
+    guard let number else { return }
+    if areIntegers, number.integer == nil { areIntegers = false }
+    guard case .large(let decimal) = number else { return }
+    areSmall = false
+    if decimal.digits.count - decimal.scale > 308 { areReadable = false }
   }
 }

@@ -34,6 +34,7 @@ struct Aggregator {
   /// Makes room for groups. All groups exist from then on, even without rows.
   mutating func makeRoom(forGroups count: Int) {
     guard count > counts.count else { return }
+    counts.makeRoom(for: count - counts.count)
     counts += repeatElement(0, count: count - counts.count)
     for index in states.indices { states[index].makeRoom(forGroups: count) }
   }
@@ -79,8 +80,7 @@ struct Aggregator {
     aggregates.map { aggregate in
       let name = aggregate.name(names)
       guard let column = aggregate.readColumn, let index = columns.firstIndex(of: column) else {
-        return AggregateColumn(
-          Column(name, .integer), order.map { .integer(Int64(counts[Int($0)])) })
+        return AggregateColumn(integers: counts, of: order, name: name)
       }
       return states[index].result(aggregate.function, name: name, order)
     }
@@ -128,7 +128,9 @@ private struct ColumnState {
 
   mutating func makeRoom(forGroups count: Int) {
     func grow<T>(_ array: inout [T], _ isNeeded: Bool, _ empty: T) {
-      if isNeeded { array += repeatElement(empty, count: count - array.count) }
+      guard isNeeded else { return }
+      array.makeRoom(for: count - array.count)
+      array += repeatElement(empty, count: count - array.count)
     }
     grow(&sums, hasSum && !isReal, ExactSum())
     grow(&realSums, hasSum && isReal, CompensatedSum())
@@ -330,29 +332,56 @@ private struct ColumnState {
   ) -> AggregateColumn {
     var own = column
     own.name = name
-    let groups = order.map { Int($0) }
+    func cells(_ cell: @escaping (Int) -> Cell) -> AggregateColumn {
+      AggregateColumn(own, count: order.count) { rows in order[rows].map { cell(Int($0)) } }
+    }
     switch function {
     case .rows: preconditionFailure("the number of rows belongs to no column")
-    case .distinct:
-      return AggregateColumn(
-        Column(name, .integer), groups.map { .integer(Int64(distinct[$0])) })
-    case .empty:
-      return AggregateColumn(
-        Column(name, .integer), groups.map { .integer(Int64(empties[$0])) })
-    case .min:
-      return AggregateColumn(own, groups.map { least[$0]?.cell ?? .missing })
-    case .max:
-      return AggregateColumn(own, groups.map { greatest[$0]?.cell ?? .missing })
-    case .first: return AggregateColumn(own, groups.map { firsts[$0] })
-    case .last: return AggregateColumn(own, groups.map { lasts[$0] })
+    case .distinct: return AggregateColumn(integers: distinct, of: order, name: name)
+    case .empty: return AggregateColumn(integers: empties, of: order, name: name)
+    case .min: return cells { least[$0]?.cell ?? .missing }
+    case .max: return cells { greatest[$0]?.cell ?? .missing }
+    case .first: return cells { firsts[$0] }
+    case .last: return cells { lasts[$0] }
     case .sum, .mean, .median, .percentile:
       if isReal {
-        return AggregateColumn(
-          own, groups.map { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) })
+        return cells { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) }
       }
-      return AggregateColumn(
-        groups.map { counts[$0] == 0 ? nil : exact(function, ofGroup: $0) }, name: name,
-        unit: column.unit, hasComma: column.hasDecimalComma)
+      return exactNumbers(function, name: name, order)
+    }
+  }
+
+  private func exactNumbers(
+    _ function: Aggregate.Function, name: String, _ order: [UInt32]
+  ) -> AggregateColumn {
+    func number(ofGroup group: Int) -> ExactNumber? {
+      counts[group] == 0 ? nil : exact(function, ofGroup: group)
+    }
+    func column(
+      _ kinds: NumberKinds, _ numbers: @escaping (Range<Int>) -> [ExactNumber?]
+    ) -> AggregateColumn {
+      AggregateColumn(
+        count: order.count, kinds, name: name, unit: self.column.unit,
+        hasComma: self.column.hasDecimalComma, numbers)
+    }
+    var kinds = NumberKinds()
+    guard function == .sum else {
+      let numbers = order.map { number(ofGroup: Int($0)) }
+      for number in numbers { kinds.add(number) }
+      return column(kinds) { Array(numbers[$0]) }
+    }
+    // A sum is computed so fast that it need not be stored. In the order of memory, all are read even faster.
+    if order.count == counts.count {
+      for group in counts.indices { kinds.add(number(ofGroup: group)) }
+    } else {
+      for group in order { kinds.add(number(ofGroup: Int(group))) }
+    }
+    return column(kinds) { [counts, sums] rows in
+      // Groups lie anywhere in memory. If little else happens between their reads, the processor waits for many at once.
+      let counts = order[rows].map { counts[Int($0)] }
+      return zip(order[rows], counts).map { group, count in
+        count == 0 ? nil : sums[Int(group)].number
+      }
     }
   }
 
@@ -397,6 +426,15 @@ private struct ColumnState {
       // A half has at most one more digit.
       return ExactNumber(sum.value.divided(by: 2, significant: .max))
     default: return sums[group].number
+    }
+  }
+}
+
+extension AggregateColumn {
+  /// A column of the integers of groups.
+  fileprivate init(integers: [Int], of order: [UInt32], name: String) {
+    self.init(Column(name, .integer), count: order.count) { rows in
+      order[rows].map { .integer(Int64(integers[Int($0)])) }
     }
   }
 }

@@ -66,11 +66,16 @@ struct ExactSum {
   }
 
   /// The sum. It has as many decimals as the number with the most.
+  @inline(__always)
   var number: ExactNumber {
     if large.isEmpty, let mantissa = Int64(exactly: total) {
       return .small(mantissa, scale: Int8(truncatingIfNeeded: scale))
     }
-    return .large(value)
+    return largeNumber
+  }
+
+  private var largeNumber: ExactNumber {
+    @inline(never) get { .large(value) }
   }
 
   /// All digits of ``number``.

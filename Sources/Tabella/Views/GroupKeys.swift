@@ -307,7 +307,9 @@ struct GroupKeys: RowCollector {
     let order = keys.count == 1 && keys[0].isList ? sortListedGroups() : sortedGroups()
     nextDecision = .max
     return Groups(
-      keys: keys.indices.map { key in Groups.Key(keys[key], values(ofGroups: order, key)) },
+      keys: keys.indices.map { key in
+        Groups.Key(keys[key], keys.count == 1 ? order : order.map { value(ofGroup: $0, key) })
+      },
       sizes: sizes, rows: takeRows(), numbersInKeys: order)
   }
 
@@ -398,8 +400,8 @@ struct GroupKeys: RowCollector {
   }
 
   /// The numbers of the values of groups.
-  private func values(ofGroups groups: [UInt32], _ key: Int) -> [UInt32] {
-    keys.count == 1 ? groups : groups.map { value(ofGroup: $0, key) }
+  private func values(ofGroups groups: ArraySlice<UInt32>, _ key: Int) -> ArraySlice<UInt32> {
+    keys.count == 1 ? groups : groups.map { value(ofGroup: $0, key) }[...]
   }
 
   /// The number of a group's value of a key.
@@ -410,14 +412,14 @@ struct GroupKeys: RowCollector {
     }
   }
 
-  /// Appends a group's value of a key to a column like ``resultColumn(_:name:)``.
-  func append(_ key: Int, ofGroup group: UInt32, to builder: ColumnBuilder) {
-    keys[key].append(value(ofGroup: group, key), to: builder)
+  /// Appends the values of a key of some groups to a column like ``resultColumn(_:name:)``.
+  func append(_ key: Int, ofGroups groups: ArraySlice<UInt32>, to builder: ColumnBuilder) {
+    keys[key].append(values(ofGroups: groups, key), to: builder)
   }
 
-  /// The maximum number of bytes that a group's value of a key adds to a column.
-  func byteCount(_ key: Int, ofGroup group: UInt32) -> Int {
-    keys[key].byteCount(of: value(ofGroup: group, key))
+  /// Whether the values of a key of some groups have at most `limit` bytes.
+  func fit(_ key: Int, ofGroups groups: ArraySlice<UInt32>, into limit: Int) -> Bool {
+    keys[key].fit(values(ofGroups: groups, key), into: limit)
   }
 
   /// The column of a key's values in a table of groups: a column like the grouped one for equal values, otherwise text.

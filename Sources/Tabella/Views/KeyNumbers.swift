@@ -243,17 +243,29 @@ struct KeyNumbers {
     number == missing || table.withKey(number) { $0.count == 4 && $0[0] != 48 }
   }
 
-  /// Appends a value to a column like ``resultColumn(name:)``.
-  func append(_ number: UInt32, to builder: ColumnBuilder) {
-    if number == missing { return builder.appendMissing() }
-    if grouping.by != .value { return builder.append(title(of: number) ?? "") }
-    if column.type.isBytes { return table.withKey(number) { builder.append(bytes: $0) } }
-    builder.append(cell(of: number) ?? .missing)
+  /// Appends values to a column like ``resultColumn(name:)``.
+  func append(_ numbers: ArraySlice<UInt32>, to builder: ColumnBuilder) {
+    if grouping.by == .value, column.type.isBytes {
+      return table.forEachKey(numbers) { number, key in
+        if number == missing { builder.appendMissing() } else { builder.append(bytes: key) }
+      }
+    }
+    for number in numbers {
+      if number == missing {
+        builder.appendMissing()
+      } else if grouping.by == .value {
+        builder.append(cell(of: number) ?? .missing)
+      } else {
+        builder.append(title(of: number) ?? "")
+      }
+    }
   }
 
-  /// The maximum number of bytes that a value adds to a column.
-  func byteCount(of number: UInt32) -> Int {
+  /// Whether the texts of values have at most `limit` bytes. The answer can be false for somewhat fewer bytes.
+  func fit(_ numbers: ArraySlice<UInt32>, into limit: Int) -> Bool {
     // The title of a class is short or as long as its key.
-    max(table.withKey(number) { $0.count }, grouping.by == .value ? 0 : 1 << 10)
+    let titles = grouping.by == .value ? 0 : numbers.count << 10
+    return titles + table.byteCount <= limit
+      || numbers.reduce(titles) { $0 + table.byteCount(of: $1) } <= limit
   }
 }

@@ -236,6 +236,9 @@ struct KeyTable {
     bytes += repeatElement(0, count: more)
   }
 
+  /// The number of bytes of a key.
+  func byteCount(of number: UInt32) -> Int { ends.range(number).count }
+
   @inline(__always)
   func withKey<R>(_ number: UInt32, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     bytes.withUnsafeBytes { bytes in

@@ -1,40 +1,53 @@
+import TabellaThreads
+
 /// The content of a summary: one row per group.
 struct Summary {
   let columns: [Column]
-  /// The rows. Each batch has at most 2 GiB of text.
+  /// The rows. Each column of a batch has at most 2 GiB of text, because offsets have 32 bits.
   private(set) var batches: [Batch] = []
   private let keyCount: Int
 
   init(
     _ groupings: [Grouping], _ names: ColumnNames, _ keys: GroupKeys, _ order: [UInt32],
-    _ results: [AggregateColumn]
+    _ results: [AggregateColumn], batchBytes: Int = Int(Int32.max)
   ) {
     keyCount = groupings.count
     columns =
       groupings.enumerated().map { keys.resultColumn($0.offset, name: $0.element.text(names)) }
       + results.map(\.column)
-    var (builder, count) = (BatchBuilder(columns.map(\.type)), 0)
-    for (row, group) in order.enumerated() {
-      let isFull =
-        groupings.indices.contains {
-          builder.columns[$0].hasNoRoom(for: keys.byteCount($0, ofGroup: group))
-        }
-        || results.indices.contains {
-          builder.columns[keyCount + $0].hasNoRoom(for: results[$0].byteCount(row))
-        }
-      if isFull || count == MappedSource.batchSize {
-        batches.append(builder.finish(rowCount: count))
-        (builder, count) = (BatchBuilder(columns.map(\.type)), 0)
-      }
-      for key in groupings.indices {
-        keys.append(key, ofGroup: group, to: builder.columns[key])
-      }
-      for (index, result) in results.enumerated() {
-        result.append(row, to: builder.columns[keyCount + index])
-      }
-      count += 1
+    let size = MappedSource.batchSize
+    let parts = max(1, (order.count + size - 1) / size)
+    var batches: [Batch] = []
+    produceInOrder(parts, threads: Cores.count, ahead: Cores.count + 1) { part in
+      makeBatches(
+        part * size..<min((part + 1) * size, order.count), keys, order, results, batchBytes)
+    } consume: { _, made in
+      batches += made
+      return .all
     }
-    batches.append(builder.finish(rowCount: count))
+    self.batches = batches
+  }
+
+  /// Makes the batches of some rows.
+  private func makeBatches(
+    _ rows: Range<Int>, _ keys: GroupKeys, _ order: [UInt32], _ results: [AggregateColumn],
+    _ batchBytes: Int
+  ) -> [Batch] {
+    let groups = order[rows]
+    let fit =
+      (0..<keyCount).allSatisfy { keys.fit($0, ofGroups: groups, into: batchBytes) }
+      && results.allSatisfy { $0.fit(rows, into: batchBytes) }
+    if rows.count > 1, !fit {
+      let middle = rows.lowerBound + rows.count / 2
+      return makeBatches(rows.lowerBound..<middle, keys, order, results, batchBytes)
+        + makeBatches(middle..<rows.upperBound, keys, order, results, batchBytes)
+    }
+    let builder = BatchBuilder(columns.map(\.type))
+    for key in 0..<keyCount { keys.append(key, ofGroups: groups, to: builder.columns[key]) }
+    for (index, result) in results.enumerated() {
+      result.append(rows, to: builder.columns[keyCount + index])
+    }
+    return [builder.finish(rowCount: rows.count)]
   }
 
   /// The cells of all rows.
@@ -62,11 +75,4 @@ struct Summary {
 extension [Batch] {
   /// The number of rows in front of each batch, and the total.
   var starts: [Int] { reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.rowCount) } }
-}
-
-extension ColumnBuilder {
-  /// Whether a batch is too small for so many more bytes in this column.
-  fileprivate func hasNoRoom(for bytes: Int) -> Bool {
-    bytes > 0 && byteCount + bytes > Int(Int32.max)
-  }
 }

@@ -446,6 +446,49 @@ import Testing
   }
 
   /// An error names the row of the table itself, also through views.
+  /// A column of a batch has a limited number of bytes. Here the limit is small, instead of 2 GiB.
+  @Test(arguments: [1, 30, 60, 250, 100_000])
+  func `the rows of a summary with small batches are those of one batch`(limit: Int) throws {
+    let columns = [Column("c"), Column("n", reads: .real)]
+    let rows: [[Cell]] = (0..<60).map { row in
+      [
+        row % 9 == 0 ? .missing : .text(String(repeating: "x", count: row % 13) + "\(row % 25)"),
+        .text(row % 7 == 0 ? String(repeating: "9", count: row + 20) : "\(row).5"),
+      ]
+    }
+    var keys = try GroupKeys([Grouping(column: 0)], in: columns)
+    var aggregator = try Aggregator(
+      Aggregate.list("rows, sum n, min c", ColumnNames(columns)), in: columns)
+    let batch = AwkwardCells.batch(
+      columns.indices.map { column in rows.map { $0[column] } }, [.text, .text])
+    var groups: [UInt32] = []
+    keys.number(Batch(rowCount: rows.count, columns: [batch.columns[0]]), &groups)
+    aggregator.makeRoom(forGroups: keys.groupCount)
+    try groups.withUnsafeBufferPointer {
+      try aggregator.append(aggregator.columns.map { batch.columns[$0] }, groups: $0)
+    }
+    let order = keys.sortedGroups()
+    func summary(_ limit: Int) -> Summary {
+      Summary(
+        [Grouping(column: 0)], ColumnNames(columns), keys, order, aggregator.results(order),
+        batchBytes: limit)
+    }
+    func cells(_ summary: Summary) -> [[Cell]] {
+      summary.batches.flatMap { batch in (0..<batch.rowCount).map { batch.row($0) } }
+    }
+    let (whole, parts) = (summary(.max), summary(limit))
+    #expect(whole.batches.count == 1)
+    #expect(cells(parts) == cells(whole))
+    #expect(parts.columns == whole.columns)
+    for batch in parts.batches where batch.rowCount > 1 {
+      for column in batch.columns where column.type == .text {
+        let bytes = (0..<column.count).map { column.withBytes(at: $0, \.count) }
+        #expect(bytes.reduce(0, +) <= limit)
+      }
+    }
+    if limit < 100 { #expect(parts.batches.count > 5) }
+  }
+
   @Test func errorsNameTheRow() throws {
     let base = InMemorySource(
       [Column("k"), Column("n")],
