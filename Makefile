@@ -16,7 +16,7 @@ build:            ## builds tabella and the shipped providers
 test:             ## runs the tests
 	swift test
 
-test-full:        ## runs the tests with ten times as many random cases, and with every combination of views and roads
+test-full:        ## runs the tests with many more random cases, and with every combination of views and roads
 	TABELLA_CASES=10000 TABELLA_NAMES=1000 TABELLA_ALL_ROADS=1 swift test
 
 # .ci/run adds formats, live tables, faults, command lines, the zoo and benchmarks.

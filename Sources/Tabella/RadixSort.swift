@@ -29,6 +29,46 @@ func radixSort(
   }
 }
 
+/// Partitions a range of rows and their keys in place, in any order within a partition.
+///
+/// `number` returns the number of the partition of a row. Writes the index after the last member of each partition to
+/// `ends`, which need not be initialized.
+@inline(__always)
+func partition(
+  _ keys: UnsafeMutablePointer<UInt64>, _ rows: UnsafeMutablePointer<UInt32>, _ range: Range<Int>,
+  into ends: UnsafeMutableBufferPointer<Int>, by number: (_ key: UInt64, _ row: UInt32) -> Int
+) {
+  // For each partition, the index of its next member.
+  withUnsafeTemporaryAllocation(of: Int.self, capacity: ends.count) { next in
+    ends.initialize(repeating: 0)
+    for index in range { ends[number(keys[index], rows[index])] += 1 }
+    var place = range.lowerBound
+    for part in ends.indices {
+      next.initializeElement(at: part, to: place)
+      place += ends[part]
+      ends[part] = place
+    }
+    // Each pass swaps each unplaced element with the element at its destination, until all elements are in their
+    // partitions. Such swaps do not depend on each other. Following one displaced element after another would
+    // wait for each memory access.
+    var isDone = false
+    while !isDone {
+      isDone = true
+      for part in ends.indices where next[part] < ends[part] {
+        isDone = false
+        for index in next[part]..<ends[part] {
+          let (key, row) = (keys[index], rows[index])
+          let number = number(key, row)
+          let place = next[number]
+          next[number] = place + 1
+          (keys[index], rows[index]) = (keys[place], rows[place])
+          (keys[place], rows[place]) = (key, row)
+        }
+      }
+    }
+  }
+}
+
 /// The highest bits in which words differ, as one number.
 ///
 /// A digit consists of two runs of bits. In the digits of a text, for example, some bits between the two runs are
@@ -95,36 +135,9 @@ private struct FlagSort {
     // If the values are evenly distributed, each partition then has half the length of a short range.
     let digit = Digit(
       of: differing, bits: min(11, max(4, Int.bitWidth - range.count.leadingZeroBitCount - 4)))
-    let bits = digit.bits
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: 2 << bits) { places in
-      places.initialize(repeating: 0)
-      // For each partition, the index of its next member and the index after its last member.
-      let next = UnsafeMutableBufferPointer(rebasing: places[..<(1 << bits)])
-      let ends = UnsafeMutableBufferPointer(rebasing: places[(1 << bits)...])
-      for index in range { ends[digit.value(in: self.word(index, word))] += 1 }
-      var place = range.lowerBound
-      for part in ends.indices {
-        next[part] = place
-        place += ends[part]
-        ends[part] = place
-      }
-      // Each pass swaps each unplaced element with the element at its destination, until all elements are in their
-      // partitions. Such swaps do not depend on each other. Following one displaced element after another would
-      // wait for each memory access.
-      var isSorted = false
-      while !isSorted {
-        isSorted = true
-        for part in ends.indices where next[part] < ends[part] {
-          isSorted = false
-          for index in next[part]..<ends[part] {
-            let (key, row) = (keys[index], rows[index])
-            let value = digit.value(in: word == .key ? key : UInt64(row))
-            let place = next[value]
-            next[value] = place + 1
-            (keys[index], rows[index]) = (keys[place], rows[place])
-            (keys[place], rows[place]) = (key, row)
-          }
-        }
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: 1 << digit.bits) { ends in
+      partition(keys, rows, range, into: ends) { key, row in
+        digit.value(in: word == .key ? key : UInt64(row))
       }
       sortPartitions(range.lowerBound, ends, by: word)
     }

@@ -95,7 +95,7 @@ struct AggregateColumn {
   }
 }
 
-/// The kinds of some exact numbers.
+/// Properties that all of some exact numbers have. They decide the type of a column.
 struct NumberKinds {
   private(set) var areIntegers = true
   /// Whether none has more than 18 digits.

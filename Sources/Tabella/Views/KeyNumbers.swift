@@ -93,7 +93,7 @@ struct KeyNumbers {
   /// values are no list.
   mutating func list(_ next: KeyNumbers) -> Bool {
     guard isList else { return false }
-    _ = table.list(next.table)
+    table.list(next.table)
     return true
   }
 

@@ -87,8 +87,9 @@ struct KeyTable {
   /// Adds the keys of another table. Returns the number of each of them here.
   mutating func merge(_ other: KeyTable) -> [UInt32] {
     if isList, missing == nil || other.missing == nil {
-      let first = list(other)
-      return Array(first..<first + UInt32(truncatingIfNeeded: other.count))
+      let first = UInt32(truncatingIfNeeded: count)
+      list(other)
+      return Array(first..<UInt32(truncatingIfNeeded: count))
     }
     var numbers: [UInt32] = []
     other.bytes.withUnsafeBytes { bytes in
@@ -304,16 +305,14 @@ struct KeyTable {
     (isList, slots, used) = (true, [], 0)
   }
 
-  /// Stores the keys of another table behind the others. At most one of the two tables has the missing key. Returns the
-  /// number of the first one.
-  mutating func list(_ other: KeyTable) -> UInt32 {
+  /// Stores the keys of another table behind the others. At most one of the two tables has the missing key.
+  mutating func list(_ other: KeyTable) {
     let first = UInt32(truncatingIfNeeded: ends.count)
     let start = byteCount
     makeRoomInList(for: other.count)
     other.bytes.withUnsafeBytes { store(UnsafeRawBufferPointer(rebasing: $0[..<other.byteCount])) }
     for number in other.ends.indices { ends.append(start + other.ends[number]) }
     missing = missing ?? other.missing.map { first + $0 }
-    return first
   }
 
   /// Stores the cells of a column of text behind the others. No cell is missing.

@@ -28,39 +28,14 @@ struct RowSorter {
     guard let ranks = columns[column].ranks else {
       return sort(range, by: column, columns[column].rank)
     }
-    var start = range.lowerBound
-    for (rank, end) in zip(Rank.allCases, partition(range, by: ranks)) {
-      sort(start..<end, by: column, rank)
-      start = end
-    }
-  }
-
-  /// Partitions a range by the ranks of its rows. Returns the ends of the partitions.
-  ///
-  /// Words and rows move together, as in ``radixSort(_:_:isCancelled:)``.
-  private func partition(_ range: Range<Int>, by ranks: UnsafePointer<UInt8>) -> [Int] {
-    var counts = [Int](repeating: 0, count: Rank.allCases.count)
-    for index in range { counts[Int(ranks[Int(rows[index])])] += 1 }
-    var next: [Int] = []
-    for count in counts { next.append((next.last ?? range.lowerBound) + count) }
-    let ends = next
-    for rank in counts.indices { next[rank] -= counts[rank] }
-    var isDone = false
-    while !isDone {
-      isDone = true
-      for part in ends.indices where next[part] < ends[part] {
-        isDone = false
-        for index in next[part]..<ends[part] {
-          let (word, row) = (words[index], rows[index])
-          let rank = Int(ranks[Int(row)])
-          let place = next[rank]
-          next[rank] = place + 1
-          (words[index], rows[index]) = (words[place], rows[place])
-          (words[place], rows[place]) = (word, row)
-        }
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: Rank.allCases.count) { ends in
+      partition(words, rows, range, into: ends) { _, row in Int(ranks[Int(row)]) }
+      var start = range.lowerBound
+      for (rank, end) in zip(Rank.allCases, ends) {
+        sort(start..<end, by: column, rank)
+        start = end
       }
     }
-    return ends
   }
 
   /// Sorts rows with missing cells by their numbers, which a partition does not keep in order.

@@ -70,7 +70,7 @@ struct SortColumn {
     words += next.words
   }
 
-  /// `bytes` is the number of bytes of texts that do not fit in words.
+  /// Ensures room for more rows, and for `bytes` of the rests of their texts.
   mutating func makeRoom(for more: Int, bytes: Int = 0) {
     words.makeRoom(for: more)
     if !ends.isEmpty { ends.makeRoom(for: more) }

@@ -81,7 +81,8 @@ struct SortKeys: RowCollector {
     count = rows.count
   }
 
-  /// Ensures room for more rows, and for `bytes` of texts of the first column.
+  /// Ensures room for more rows, and for `bytes` of the rests of texts of the first
+  /// column.
   mutating func makeRoom(for more: Int, bytes: Int = 0) {
     for index in keys.indices { keys[index].makeRoom(for: more, bytes: index == 0 ? bytes : 0) }
   }

@@ -445,7 +445,6 @@ import Testing
     #expect(try Naive(reading: sorted).sections[0].rows.map { $0[0] } == ["c", "a", "b", "d"])
   }
 
-  /// An error names the row of the table itself, also through views.
   /// A column of a batch has a limited number of bytes. Here the limit is small, instead of 2 GiB. There are more groups
   /// than are computed together.
   @Test(arguments: [1, 30, 60, 250, 100_000])
@@ -490,6 +489,7 @@ import Testing
     if limit < 100 { #expect(parts.batches.count > 5) }
   }
 
+  /// An error names the row of the table itself, also through views.
   @Test func errorsNameTheRow() throws {
     let base = InMemorySource(
       [Column("k"), Column("n")],
