@@ -3,7 +3,6 @@
 #include "tabella_system.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,12 +13,6 @@
 int tabella_system_open_process(int pid) {
   long descriptor = syscall(SYS_pidfd_open, pid, 0);
   return descriptor < 0 ? -errno : (int)descriptor;
-}
-
-int tabella_system_processor_count(void) {
-  cpu_set_t processors;
-  if (sched_getaffinity(0, sizeof processors, &processors) < 0) return -errno;
-  return CPU_COUNT(&processors);
 }
 
 int tabella_system_thread_count(int process) {

@@ -25,6 +25,7 @@ package final class Background<Value> {
     let thread = SystemThread { outcome.value = body() }
     pthread_sigmask(SIG_SETMASK, &old, nil)
     guard let thread else { return nil }
+    thread.moveAway()
     self.thread = thread
   }
 

@@ -11,8 +11,11 @@ package func produceInOrder<Value>(
 ) {
   let work = OrderedWork<Value>(count: count, ahead: max(1, ahead))
   withoutActuallyEscaping(produce) { produce in
-    let others = (1..<max(1, min(threads, count))).compactMap { _ in
-      SystemThread { work.produceAll(produce) }
+    let helpers = max(0, min(threads, count) - 1)
+    let others = (0..<helpers).compactMap { number in
+      let thread = SystemThread { work.produceAll(produce) }
+      thread?.moveAway(number: number, of: helpers)
+      return thread
     }
     var (number, end) = (0, count)
     while number < end {

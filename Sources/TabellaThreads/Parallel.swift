@@ -4,7 +4,11 @@
 /// thread. A thread costs about 20 microseconds, so use this for work that takes milliseconds.
 package func inParallel(_ count: Int, _ body: (Int) -> Void) {
   withoutActuallyEscaping(body) { body in
-    let threads = (1..<max(1, count)).map { number in startThread { body(number) } }
+    let threads = (1..<max(1, count)).map { number in
+      let thread = startThread { body(number) }
+      thread?.moveAway(number: number - 1, of: count - 1)
+      return thread
+    }
     if count > 0 { body(0) }
     for thread in threads { thread?.join() }
   }

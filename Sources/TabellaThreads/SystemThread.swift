@@ -1,3 +1,4 @@
+import CTabellaSystem
 import Glibc
 
 /// A thread that runs one closure.
@@ -31,6 +32,15 @@ package struct SystemThread {
       return nil
     }
     self.thread = thread
+  }
+
+  /// Moves the thread to another processor than that of the caller, if there is one. Call it right after the start of a
+  /// thread that shares work with the caller.
+  ///
+  /// `count` threads are started together. Each has another `number` from 0 on, and gets another processor. Afterwards, the
+  /// system may move them.
+  package func moveAway(number: Int = 0, of count: Int = 1) {
+    tabella_system_place_thread(thread, Int32(number), Int32(count))
   }
 
   /// Waits until the thread has ended.

@@ -24,9 +24,9 @@ public final class RecordIndex {
     /// The distance in bytes between two stored positions.
     public var spacing = 32 << 10
     /// The maximum number of bytes that a thread scans before its result is merged.
-    public var segment = 64 << 20
+    public var segment = 16 << 20
     /// The minimum number of bytes that are worth a thread.
-    public var leastSegment = 8 << 20
+    public var leastSegment = 4 << 20
     /// The maximum number of bytes in which a segment searches for the line feed at its start.
     public var sample = 64 << 10
     /// The maximum number of stored positions.
@@ -59,7 +59,7 @@ public final class RecordIndex {
   /// The offset of the record with the number ``known``, if it exists.
   private(set) var frontier: Int
   /// The end of the scanned text, and the state in which the scan continues there.
-  private var tip: (offset: Int, state: tabella_scan_state)
+  private var tip: ScanStart
 
   /// Creates an index of the records from `start` on. Reads nothing yet.
   public init(
@@ -75,7 +75,7 @@ public final class RecordIndex {
     offsets = [start]
     spacing = cuts.spacing
     frontier = start
-    tip = (start, tabella_scan_start())
+    tip = ScanStart(offset: start)
   }
 
   /// Scans until ``known`` is at least `minimum`, or complete.
@@ -119,7 +119,7 @@ public final class RecordIndex {
     if number > known {
       known = number
       frontier = offset
-      if offset > tip.offset { tip = (offset, tabella_scan_start()) }
+      if offset > tip.offset { tip = ScanStart(offset: offset) }
       keep(number, offset)
     }
     if isEnd, number == known { isComplete = true }
@@ -137,7 +137,7 @@ public final class RecordIndex {
       offsets.removeLast()
     }
     (known, frontier) = (number, offset)
-    tip = (offset, tabella_scan_start())
+    tip = ScanStart(offset: offset)
   }
 
   /// Adds the records of another index, which knows all records of its text. Its first record is the record `number` here,
@@ -149,7 +149,7 @@ public final class RecordIndex {
     }
     known = number + other.known
     frontier = other.frontier
-    if frontier > tip.offset { tip = (frontier, tabella_scan_start()) }
+    if frontier > tip.offset { tip = ScanStart(offset: frontier) }
   }
 
   private func keep(_ number: Int, _ offset: Int) {
@@ -174,61 +174,80 @@ public final class RecordIndex {
 
   private func grow(until isEnough: () -> Bool) throws(TableError) {
     var steps = 0
+    let blocks = ScanBlocks()
     while !isEnough(), !isComplete {
       try cancel.check()
       // The requested record can be near. Only a long distance is worth threads.
       let isFar = steps >= 4
-      let isDone = isFar ? try growInParallel() : false
+      let isDone = isFar ? try growInParallel(blocks, until: isEnough) : false
       if !isDone {
         let step = isFar ? cuts.block : cuts.near
-        try append(Scan(from: tip.offset, to: tip.offset + step, tip.state, self), isLast: true)
+        try append(Scan(from: tip, to: tip.offset + step, self, blocks), isLast: true)
       }
       steps += 1
     }
   }
 
-  /// Scans one segment per thread. Returns false if the remaining text is too short.
-  private func growInParallel() throws(TableError) -> Bool {
+  /// Scans segments on all cores until it is enough. Returns false if the remaining text is too short.
+  private func growInParallel(
+    _ blocks: ScanBlocks, until isEnough: () -> Bool
+  ) throws(TableError) -> Bool {
     guard let size = source.size, cuts.threads > 1 else { return false }
-    let segment = min(cuts.segment, (size - tip.offset) / cuts.threads)
-    guard segment >= cuts.leastSegment else { return false }
-    var starts: [SegmentStart] = [.init(offset: tip.offset, state: tip.state)]
-    for number in 1...cuts.threads {
-      let offset = tip.offset + number * segment
-      guard offset < size else { break }
-      // Without a line feed nearby, the previous segment continues.
-      if let start = try segmentStart(near: offset) { starts.append(start) }
+    let first = tip
+    let rest = size - first.offset
+    guard rest >= 2 * cuts.leastSegment else { return false }
+    // The last segments rarely end at the same time. So each thread gets several.
+    let length = max(cuts.leastSegment, min(cuts.segment, rest / (4 * cuts.threads)))
+    let count = (rest + length - 1) / length
+    // Without a line feed nearby, the previous segment continues.
+    func border(_ number: Int) throws(TableError) -> ScanStart? {
+      if number == 0 { return first }
+      let offset = first.offset + number * length
+      guard let start = try segmentStart(near: offset),
+        start.offset < min(size, offset + length)
+      else { return nil }
+      return start
     }
-    let last = starts[starts.count - 1]
-    let end = starts.count > cuts.threads ? last.offset : size
-    let segments = starts.indices.filter { starts[$0].offset < end }
-    var scans: [Result<Scan, TableError>?] = Array(repeating: nil, count: segments.count)
-    scans.withUnsafeMutableBufferPointer { scans in
-      nonisolated(unsafe) let scans = scans
-      inParallel(scans.count) { number in
-        let next = number + 1 < scans.count ? starts[number + 1].offset : end
-        scans[number] = Result { () throws(TableError) in
-          try Scan(from: starts[number].offset, to: next, starts[number].state, self)
+    func segment(_ number: Int) throws(TableError) -> Scan? {
+      guard let start = try border(number) else { return nil }
+      var end = size
+      for next in number + 1..<count {
+        guard let next = try border(next) else { continue }
+        end = next.offset
+        break
+      }
+      return try Scan(from: start, to: end, self, blocks)
+    }
+    var failure: TableError?
+    produceInOrder(count, threads: cuts.threads, ahead: 4 * cuts.threads) { number in
+      Result { () throws(TableError) in try segment(number) }
+    } consume: { _, segment in
+      do throws(TableError) {
+        guard var scan = try segment.get() else { return .all }
+        // A text that became shorter ends a scan early.
+        guard scan.start.offset == tip.offset else { return .none }
+        if scan.start.state.inside != tip.state.inside {
+          scan = try Scan(from: tip, to: scan.limit, self, blocks)
         }
+        try append(scan, isLast: scan.limit == size)
+      } catch {
+        failure = error
+        return .none
       }
+      return isEnough() ? .started : .all
     }
-    for (number, scan) in scans.enumerated() {
-      guard var scan = try scan?.get() else { break }
-      if starts[number].state.inside != tip.state.inside {
-        scan = try Scan(from: scan.start, to: scan.end, tip.state, self)
-      }
-      try append(scan, isLast: number == scans.count - 1)
-    }
-    return true
+    if let failure { throw failure }
+    return tip.offset > first.offset
   }
 
-  private struct SegmentStart {
+  /// The place at which a scan begins, and its state there.
+  private struct ScanStart {
     var offset: Int
-    var state: tabella_scan_state
+    var state = tabella_scan_start()
   }
 
   /// The offset after the first line feed from `offset` on, with the more plausible state.
-  private func segmentStart(near offset: Int) throws(TableError) -> SegmentStart? {
+  private func segmentStart(near offset: Int) throws(TableError) -> ScanStart? {
     let sample = try source.bytes(at: offset - 1, count: cuts.sample)
     return sample.withUnsafeBytes {
       segmentStart(in: $0, at: offset, isEnd: sample.count < cuts.sample)?.start
@@ -264,7 +283,7 @@ public final class RecordIndex {
   /// state, and the bytes from there on. `isEnd` says whether the text ends with the sample.
   private func segmentStart(
     in sample: UnsafeRawBufferPointer, at offset: Int, isEnd: Bool
-  ) -> (start: SegmentStart, rest: UnsafeRawBufferPointer)? {
+  ) -> (start: ScanStart, rest: UnsafeRawBufferPointer)? {
     let escape = rules.escape
     guard
       let feed = sample.indices.dropFirst().first(where: {
@@ -278,7 +297,7 @@ public final class RecordIndex {
     inside.opens = 0
     let odd = oddities(in: rest, outside, isEnd: isEnd)
     let isOutside = odd == 0 || odd <= oddities(in: rest, inside, isEnd: isEnd)
-    return (SegmentStart(offset: offset + feed, state: isOutside ? outside : inside), rest)
+    return (ScanStart(offset: offset + feed, state: isOutside ? outside : inside), rest)
   }
 
   /// How little the bytes look as if they began in this state: the number of misplaced quotes, and of pieces of a KiB in
@@ -304,7 +323,7 @@ public final class RecordIndex {
     for (count, offset) in scan.positions { keep(known + count, offset) }
     known += scan.count
     if let offset = scan.frontier { frontier = offset }
-    tip = (scan.end, scan.state)
+    tip = ScanStart(offset: scan.end, state: scan.state)
     guard scan.reachedEnd, isLast else { return }
     // A text need not end with a line end.
     if frontier < tip.offset {
@@ -317,7 +336,9 @@ public final class RecordIndex {
 
   /// The result of one pass over a range of the text.
   private struct Scan {
-    let start: Int
+    let start: ScanStart
+    /// The requested end.
+    let limit: Int
     /// The end of the scan. It can be one byte early.
     private(set) var end: Int
     private(set) var state: tabella_scan_state
@@ -330,16 +351,16 @@ public final class RecordIndex {
 
     /// Scans from `start`, in this state, up to `limit` or to the end of the text.
     init(
-      from start: Int, to limit: Int, _ state: tabella_scan_state, _ index: RecordIndex
+      from start: ScanStart, to limit: Int, _ index: RecordIndex, _ blocks: ScanBlocks
     ) throws(TableError) {
       self.start = start
-      self.state = state
-      end = start
+      self.limit = limit
+      state = start.state
+      end = start.offset
       let cuts = index.cuts
-      let isLong = (index.source.size ?? .max) - start >= 16 * cuts.block
-      let block = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: min(isLong ? cuts.block : cuts.near, max(2, limit - start)), alignment: 64)
-      defer { block.deallocate() }
+      let isLong = (index.source.size ?? .max) - end >= 16 * cuts.block
+      let block = blocks.take(min(isLong ? cuts.block : cuts.near, max(2, limit - end)))
+      defer { blocks.add(block) }
       while end < limit, !reachedEnd {
         try index.cancel.check()
         let wanted = min(block.count, limit - end)

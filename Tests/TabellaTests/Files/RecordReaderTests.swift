@@ -17,10 +17,11 @@ import Testing
     /// The highest offset that was read.
     var furthest = 0
 
-    init(_ bytes: [UInt8], portion: Int, isStream: Bool = false) {
+    /// `size` is the size that the source states, if it is wrong.
+    init(_ bytes: [UInt8], portion: Int, isStream: Bool = false, size: Int? = nil) {
       self.bytes = bytes
       self.portion = portion
-      size = isStream ? nil : bytes.count
+      self.size = isStream ? nil : size ?? bytes.count
     }
 
     var version: Version? { nil }
@@ -188,6 +189,24 @@ import Testing
           }
         }
       }
+    }
+  }
+
+  /// A text can become shorter after it was opened. Counting on several threads then ends with the records that are left.
+  @Test(arguments: 0..<60)
+  func countsEndWithAShorterText(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.randomText(&generator, Int.random(in: 0...400, using: &generator))
+    for rules in Self.rules {
+      let cuts = Self.cuts(
+        block: Int.random(in: 2...40, using: &generator),
+        segment: Int.random(in: 8...90, using: &generator),
+        sample: Int.random(in: 2...60, using: &generator))
+      let source = Portions(text, portion: 64, size: text.count + 300)
+      let index = RecordIndex(source, from: 0, rules: rules, cuts: cuts)
+      try index.know(.max)
+      let count = naiveRecords(text, rules).count
+      #expect(index.known == count && index.isComplete, "\(cuts) \(rules) \(text)")
     }
   }
 
