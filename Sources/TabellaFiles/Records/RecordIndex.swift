@@ -182,7 +182,7 @@ public final class RecordIndex {
       let isDone = isFar ? try growInParallel(blocks, until: isEnough) : false
       if !isDone {
         let step = isFar ? cuts.block : cuts.near
-        try append(Scan(from: tip, to: tip.offset + step, self, blocks), isLast: true)
+        append(try Scan(from: tip, to: tip.offset + step, self, blocks))
       }
       steps += 1
     }
@@ -201,12 +201,7 @@ public final class RecordIndex {
     let count = (rest + length - 1) / length
     // Without a line feed nearby, the previous segment continues.
     func border(_ number: Int) throws(TableError) -> ScanStart? {
-      if number == 0 { return first }
-      let offset = first.offset + number * length
-      guard let start = try segmentStart(near: offset),
-        start.offset < min(size, offset + length)
-      else { return nil }
-      return start
+      number == 0 ? first : try segmentStart(near: first.offset + number * length)
     }
     func segment(_ number: Int) throws(TableError) -> Scan? {
       guard let start = try border(number) else { return nil }
@@ -224,12 +219,12 @@ public final class RecordIndex {
     } consume: { _, segment in
       do throws(TableError) {
         guard var scan = try segment.get() else { return .all }
-        // A text that became shorter ends a scan early.
+        // If the text has become shorter, the scan in front of this one ended early.
         guard scan.start.offset == tip.offset else { return .none }
         if scan.start.state.inside != tip.state.inside {
           scan = try Scan(from: tip, to: scan.limit, self, blocks)
         }
-        try append(scan, isLast: scan.limit == size)
+        append(scan)
       } catch {
         failure = error
         return .none
@@ -237,7 +232,7 @@ public final class RecordIndex {
       return isEnough() ? .started : .all
     }
     if let failure { throw failure }
-    return tip.offset > first.offset
+    return true
   }
 
   /// The place at which a scan begins, and its state there.
@@ -319,12 +314,12 @@ public final class RecordIndex {
   }
 
   /// Merges a scan, which begins at the tip.
-  private func append(_ scan: Scan, isLast: Bool) throws(TableError) {
+  private func append(_ scan: Scan) {
     for (count, offset) in scan.positions { keep(known + count, offset) }
     known += scan.count
     if let offset = scan.frontier { frontier = offset }
     tip = ScanStart(offset: scan.end, state: scan.state)
-    guard scan.reachedEnd, isLast else { return }
+    guard scan.reachedEnd else { return }
     // A text need not end with a line end.
     if frontier < tip.offset {
       endsOpen = true
