@@ -16,8 +16,9 @@ package enum SharedReading {
 package enum ShareSize {
   /// For results that are much smaller than the rows.
   package static let results = 4 << 20
-  /// For results that are as large as the rows, because several shares are in memory at the same time.
-  package static let rows = 128 << 10
+  /// For results that are as large as the rows, because several shares are in memory at the same time. With smaller ones,
+  /// the cost of a share itself would count: about 0.1 ms.
+  package static let rows = 512 << 10
 }
 
 extension TableDataSource {
@@ -28,12 +29,15 @@ extension TableDataSource {
   /// the calling thread and in the order of the rows. It returns whether it needs more. A share whose rows the source would
   /// not return in the same way fails; the caller then reads on from the source itself, which says why.
   ///
+  /// At most `ahead` results exist at the same time. More of them let threads wait less for a share that takes longer.
+  ///
   /// If `always` is true, one thread reads in shares, too, so that the division does not depend on the number of threads.
   /// If `keepsStarted` is true, `merge` also receives the results of the shares that are being read when it needs no more.
   /// Throws what `merge` throws.
   package func readShares<Result>(
     ofSection section: Int, from first: Int, size: Int, always: Bool = false,
-    keepsStarted: Bool = false, _ read: (any TableDataSource) throws(TableError) -> Result,
+    keepsStarted: Bool = false, ahead: Int = Cores.count + 1,
+    _ read: (any TableDataSource) throws(TableError) -> Result,
     _ merge: (Result) throws(TableError) -> Bool
   ) throws(TableError) -> SharedReading {
     guard always || Cores.count > 1,
@@ -41,7 +45,7 @@ extension TableDataSource {
     else { return .unshared }
     var end = SharedReading.complete
     var failure: TableError?
-    produceInOrder(shares.count, threads: Cores.count, ahead: Cores.count + 1) { number in
+    produceInOrder(shares.count, threads: Cores.count, ahead: ahead) { number in
       Swift.Result { () throws(TableError) in
         let share = try shares.share(number)
         return (share, try read(share))

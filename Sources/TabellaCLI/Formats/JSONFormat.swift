@@ -64,36 +64,17 @@ struct JSONFormat: Format {
   var needs: FormatNeeds { [.ids, .permissions, .indexTitles, .emptySections] }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    let batch = rows.batch
     guard let table else { return }
-    let columns = rows.json(of: table)
-    var text: [UInt8] = []
-    for row in 0..<batch.rowCount {
-      text += Array((isFirstRow ? "\n   " : ",\n   ").utf8)
-      isFirstRow = false
-      text += Array("{\"id\":".utf8)
-      append(batch.id(row), to: &text)
-      text += Array(",\"cells\":[".utf8)
-      text.append(room: columns.room(for: row..<row + 1, extra: batch.columns.count)) { place in
-        columns.write(row..<row + 1, to: place) { number, place in
-          if number == 0 { return place }
-          place.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
-          return place + 1
-        } afterRow: {
-          $0
-        }
-      }
-      let editability = rows.editable?[row] ?? []
-      text += Array("],\"editable\":\(!editability.isEmpty)".utf8)
-      text += Array(",\"editingStyle\":\"\(editability.style.rawValue)\"".utf8)
-      text += Array(",\"movable\":\(rows.movable?[row] ?? false)}".utf8)
-      // A large batch is written in several parts.
-      if text.count >= 1 << 16 {
+    let objects = JSONRows(rows, rows.json(of: table), isFirst: isFirstRow)
+    isFirstRow = false
+    try output.write(
+      rows: rows.batch.rowCount, room: { objects.room(for: $0) },
+      body: { rows, place in objects.write(rows, to: place) - place },
+      apart: { row, room throws(Failure) in
+        var text: [UInt8] = []
+        text.append(room: room) { objects.write(row..<row + 1, to: $0) }
         try output.write(json: text)
-        text.removeAll(keepingCapacity: true)
-      }
-    }
-    try output.write(json: text)
+      })
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
@@ -124,5 +105,81 @@ struct JSONFormat: Format {
 
   private func append(_ string: String?, to text: inout [UInt8]) {
     (string.map { JSONValue.string($0) } ?? .null).append(to: &text)
+  }
+}
+
+/// The objects of the rows of a batch.
+private struct JSONRows {
+  private let columns: JSONColumns
+  private let columnCount: Int
+  private let ids: ColumnBatch?
+  private let editable: [RowEditability]?
+  private let movable: [Bool]?
+  /// Whether the first row is the first one of its section.
+  private let isFirst: Bool
+
+  init(_ rows: ShownRows, _ columns: JSONColumns, isFirst: Bool) {
+    self.columns = columns
+    columnCount = rows.batch.columns.count
+    ids = rows.batch.ids
+    (editable, movable) = (rows.editable, rows.movable)
+    self.isFirst = isFirst
+  }
+
+  // The parts of an object. Making them for each row would cost more than its cells.
+  private static let start = Array(",\n   {\"id\":".utf8)
+  private static let missingID = Array("null".utf8)
+  private static let middle = Array(",\"cells\":[".utf8)
+  /// The ends, by editability and movability.
+  private static let ends = (0..<16 as Range<UInt8>).map { index in
+    let editability = RowEditability(rawValue: index >> 1)
+    return Array(
+      ("],\"editable\":\(!editability.isEmpty),\"editingStyle\":\"\(editability.style.rawValue)\""
+        + ",\"movable\":\(index & 1 == 1)}").utf8)
+  }
+  /// The maximum number of bytes around an id and the cells.
+  private static let surroundings =
+    start.count + missingID.count + middle.count + (ends.map(\.count).max() ?? 0)
+
+  /// The number of bytes that rows need at most.
+  func room(for rows: Range<Int>) -> Int {
+    columns.room(for: rows, extra: columnCount + JSONRows.surroundings)
+      + JSONValue.room(
+        forStrings: rows.count,
+        bytes: rows.reduce(0) { sum, row in sum + (ids?.withBytes(at: row) { $0.count } ?? 0) })
+  }
+
+  /// Writes rows into memory with enough room. Returns the place after them.
+  func write(_ rows: Range<Int>, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    var at = place
+    for row in rows {
+      at = put(JSONRows.start[(isFirst && row == 0 ? 1 : 0)...], at)
+      at = writeID(row, to: at)
+      at = put(JSONRows.middle[...], at)
+      at = columns.write(row..<row + 1, to: at) { number, place in
+        if number == 0 { return place }
+        place.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+        return place + 1
+      } afterRow: {
+        $0
+      }
+      let (editability, isMovable) = (editable?[row] ?? [], movable?[row] ?? false)
+      at = put(JSONRows.ends[Int(editability.rawValue & 7) << 1 | (isMovable ? 1 : 0)][...], at)
+    }
+    return at
+  }
+
+  private func writeID(_ row: Int, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    guard let ids else { return put(JSONRows.missingID[...], place) }
+    return ids.withBytes(at: row) {
+      JSONValue.write(string: $0, readable: $0.count, to: place)
+    }
+  }
+
+  private func put(
+    _ bytes: ArraySlice<UInt8>, _ place: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    bytes.withUnsafeBytes { place.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+    return place + bytes.count
   }
 }

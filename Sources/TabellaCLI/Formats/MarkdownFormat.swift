@@ -4,7 +4,7 @@ import TabellaTerminal
 /// Tables in GitHub Flavored Markdown (section 4.10), one per section, written as the rows arrive. Markup characters of
 /// Markdown and HTML are escaped, so that cells render as they are.
 struct MarkdownFormat: Format {
-  private let output: Output
+  private var output: Output
   private let cells: ReadableCells
   private var table: ShownTable?
   private var hasSection = false
@@ -20,7 +20,7 @@ struct MarkdownFormat: Format {
     guard let table else { return }
     if hasSection { try output.write("\n") }
     hasSection = true
-    if let title = section.header { try output.write("## \(Self.escaped(SafeText(title)))\n\n") }
+    if let title = section.header { try output.write("## \(escaped(SafeText(title)))\n\n") }
     guard !table.columns.isEmpty else { return }
     // A Markdown table needs a header; without one, its cells are empty.
     try write(table.columns.map { table.hasHeader ? SafeText($0.name) : SafeText() })
@@ -32,16 +32,57 @@ struct MarkdownFormat: Format {
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
     guard let table else { return }
+    var text: [UInt8] = []
     for row in 0..<rows.batch.rowCount {
-      try write(
-        zip(rows.batch.columns, table.columns).map { batch, column in
-          batch.isMissing(row) ? SafeText() : cells.text(batch, column, row)
-        })
+      text.append(UInt8(ascii: "|"))
+      if table.columns.isEmpty { text += [32, 32] }
+      for (batch, column) in zip(rows.batch.columns, table.columns) {
+        text.append(32)
+        append(batch, column, row, to: &text)
+        text += [32, UInt8(ascii: "|")]
+      }
+      if table.columns.isEmpty { text.append(UInt8(ascii: "|")) }
+      text.append(10)
+      // A large batch is written in several parts.
+      if text.count >= 1 << 16 {
+        try output.write(safe: text)
+        text.removeAll(keepingCapacity: true)
+      }
     }
+    try output.write(safe: text)
+  }
+
+  private func append(_ batch: ColumnBatch, _ column: Column, _ row: Int, to text: inout [UInt8]) {
+    if batch.isMissing(row) { return }
+    let isPlain =
+      batch.type == .text && column.unit == nil
+      && batch.withBytes(at: row) { bytes in
+        guard SafeText.isPlain(bytes) else { return false }
+        append(bytes, to: &text)
+        return true
+      }
+    if !isPlain { text += escaped(cells.text(batch, column, row)).string.utf8 }
+  }
+
+  /// Appends printable ASCII, with a backslash in front of markup.
+  private func append(_ bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+    var start = 0
+    for (index, byte) in bytes.enumerated() where markup.contains(byte) {
+      text.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
+      text.append(UInt8(ascii: "\\"))
+      start = index
+    }
+    text.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...]))
+  }
+
+  func writer(to output: Output) -> (any Format)? {
+    var copy = self
+    copy.output = output
+    return copy
   }
 
   private func write(_ texts: [SafeText]) throws(Failure) {
-    let line = SafeText.joined(texts.map { Self.escaped($0) }, separator: " | ")
+    let line = SafeText.joined(texts.map { escaped($0) }, separator: " | ")
     try output.write("| \(line) |\n")
   }
 
@@ -56,22 +97,41 @@ struct MarkdownFormat: Format {
   }
 
   private func write(paragraph text: String) throws(Failure) {
-    try output.write("\n\(Self.escaped(SafeText(text), isParagraph: true))\n")
+    try output.write("\n\(escaped(SafeText(text), isParagraph: true))\n")
   }
 
   /// The text with a backslash in front of markup. CommonMark 2.4 allows that for all ASCII punctuation.
-  private static func escaped(_ text: SafeText, isParagraph: Bool = false) -> SafeText {
-    let markup = isParagraph ? self.markup.union(paragraphMarkup) : self.markup
-    guard text.string.utf8.contains(where: { markup.contains($0) }) else { return text }
+  private func escaped(_ text: SafeText, isParagraph: Bool = false) -> SafeText {
+    func isMarked(_ byte: UInt8) -> Bool {
+      markup.contains(byte) || isParagraph && paragraphMarkup.contains(byte)
+    }
+    guard text.string.utf8.contains(where: isMarked) else { return text }
     var escaped: [UInt8] = []
     for byte in text.string.utf8 {
-      if markup.contains(byte) { escaped.append(UInt8(ascii: "\\")) }
+      if isMarked(byte) { escaped.append(UInt8(ascii: "\\")) }
       escaped.append(byte)
     }
     return SafeText(String(decoding: escaped, as: UTF8.self))
   }
 
-  private static let markup = Set("\\`*_{}[]<>#|~&!".utf8)
+  private let markup = ASCIISet("\\`*_{}[]<>#|~&!")
   /// Characters that could begin a list or underline a heading.
-  private static let paragraphMarkup = Set("+-=.)".utf8)
+  private let paragraphMarkup = ASCIISet("+-=.)")
+}
+
+/// A set of characters of ASCII.
+private struct ASCIISet {
+  /// A bit for each character.
+  private var (low, high): (UInt64, UInt64) = (0, 0)
+
+  init(_ characters: String) {
+    for byte in characters.utf8 {
+      if byte < 64 { low |= 1 << byte } else { high |= 1 << (byte - 64) }
+    }
+  }
+
+  @inline(__always)
+  func contains(_ byte: UInt8) -> Bool {
+    byte < 128 && (byte < 64 ? low : high) >> (byte & 63) & 1 != 0
+  }
 }

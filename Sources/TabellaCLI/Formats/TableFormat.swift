@@ -207,7 +207,7 @@ struct TableFormat: Format {
     case .rows(let rows):
       if records != nil { return try records!.write(rows) }
       try openFrame()
-      for row in 0..<rows.batch.rowCount { try write(rows, row) }
+      try writeRows(rows)
     case .end(let section):
       if records != nil { return try records!.endSection(section) }
       // A table without rows and titles still shows its column names.
@@ -291,6 +291,129 @@ struct TableFormat: Format {
   }
 
   // Rows
+
+  /// Whether rows without colours and marks may be written as bytes. Only a test that compares both ways says no.
+  var writesBytes = true
+
+  private func writeRows(_ rows: ShownRows) throws(Failure) {
+    let isPlain =
+      writesBytes && !screen.palette.isColoured && !output.isFrame && rows.links == nil
+      && rows.badges == nil && rows.marks == nil
+    let line = PlainLine(
+      left: Array(frame.left.string.utf8), separator: Array(frame.separator.string.utf8),
+      right: Array(frame.right.string.utf8),
+      columns: shown.map { PlainColumn($0, rows.batch.columns[$0.index], table?.columns[$0.index]) }
+    )
+    var text: [UInt8] = []
+    for row in 0..<rows.batch.rowCount {
+      let isWritten = isPlain && append(rows, row, line, to: &text)
+      if !isWritten || text.count >= 1 << 16 {
+        try output.write(safe: text)
+        text.removeAll(keepingCapacity: true)
+      }
+      if !isWritten { try write(rows, row) }
+    }
+    try output.write(safe: text)
+    withExtendedLifetime(rows) {}
+  }
+
+  /// What the lines of a batch have in common, if they are written as bytes.
+  private struct PlainLine {
+    let left, separator, right: [UInt8]
+    let columns: [PlainColumn]
+  }
+
+  /// A column of a batch. It contains only pointers, so that using it costs no reference counting. The batch must live
+  /// longer.
+  private struct PlainColumn {
+    let shown: ShownColumn
+    /// The cells, if they are text that may be shown as it is, without missing ones.
+    let texts: (offsets: UnsafePointer<Int32>, bytes: UnsafeRawPointer)?
+
+    init(_ shown: ShownColumn, _ cells: ColumnBatch, _ column: Column?) {
+      self.shown = shown
+      let isText = cells.type == .text && cells.missingCount == 0 && column?.unit == nil
+      texts = cells.withUnsafeLayout { layout in
+        guard isText, let offsets = layout.offsets, let bytes = layout.values else { return nil }
+        return (offsets + layout.start, bytes)
+      }
+    }
+
+    /// The bytes of a cell that are printed unchanged; nil if the cell is none.
+    func plainText(_ row: Int) -> UnsafeRawBufferPointer? {
+      guard let texts else { return nil }
+      let start = Int(texts.offsets[row])
+      let text = UnsafeRawBufferPointer(
+        start: texts.bytes + start, count: Int(texts.offsets[row + 1]) - start)
+      return SafeText.isPlain(text) ? text : nil
+    }
+  }
+
+  /// Appends a row as ``write(_:_:)`` would write it. Returns false, and appends nothing, if a cell does not fit.
+  ///
+  /// Texts that are put together cell by cell cost five times as much.
+  private func append(
+    _ rows: ShownRows, _ row: Int, _ line: PlainLine, to text: inout [UInt8]
+  ) -> Bool {
+    let start = text.count
+    text += line.left
+    // In an open table, nothing follows the last cell that is not empty.
+    var end = text.count
+    for number in line.columns.indices {
+      if number > 0 { text += line.separator }
+      let column = line.columns[number]
+      let fits: Bool
+      if let bytes = column.plainText(row) {
+        fits = append(bytes, width: bytes.count, number, column.shown, to: &text, end: &end)
+      } else {
+        fits = appendOther(rows, row, number, column.shown, to: &text, end: &end)
+      }
+      guard fits else {
+        text.removeLast(text.count - start)
+        return false
+      }
+    }
+    if !frame.isGrouped { text.removeLast(text.count - end) }
+    text += line.right
+    text.append(10)
+    return true
+  }
+
+  /// Appends a cell that is not printed as it is.
+  private func appendOther(
+    _ rows: ShownRows, _ row: Int, _ number: Int, _ column: ShownColumn, to text: inout [UInt8],
+    end: inout Int
+  ) -> Bool {
+    guard let table else { return false }
+    let batch = rows.batch.columns[column.index]
+    let cell = cells.text(batch, table.columns[column.index], row)
+    guard !cell.hasRightToLeft else { return false }
+    var string = cell.string
+    return string.withUTF8 {
+      append(
+        UnsafeRawBufferPointer($0), width: cell.width, number, column,
+        isMissing: batch.isMissing(row), to: &text, end: &end)
+    }
+  }
+
+  /// Appends the bytes of a cell with the space around it. `end` becomes the end of the bytes, unless there are none.
+  private func append(
+    _ bytes: UnsafeRawBufferPointer, width: Int, _ number: Int, _ column: ShownColumn,
+    isMissing: Bool = false, to text: inout [UInt8], end: inout Int
+  ) -> Bool {
+    guard width <= column.width else { return false }
+    var padding = 0
+    if column.fraction > 0, !isMissing, let table {
+      let whole = ReadableCells.wholeWidth(bytes, table.columns[column.index])
+      padding = max(0, min(column.fraction - (width - whole), column.width - width))
+    }
+    let space = column.isRight ? column.width - padding - width : 0
+    text += repeatElement(32, count: space)
+    text.append(contentsOf: bytes)
+    if width > 0 || number == 0 { end = text.count }
+    text += repeatElement(32, count: column.width - space - width)
+    return true
+  }
 
   private func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table, let layout else { return }

@@ -23,6 +23,9 @@ final class Output {
 
   /// The lines of a frame, if the output is not written anywhere.
   private let frame: FrameLines?
+  /// Whether the lines form a frame for a part of a screen.
+  var isFrame: Bool { frame != nil }
+
   /// Begins rows on the next line, for a frame. Their lines have the mark until ``endRows()``.
   func beginRows(_ count: Int = 1, mark: RowMark? = nil) {
     frame?.beginRows(count)
@@ -113,6 +116,11 @@ final class Output {
   /// Writes JSON, whose own escapes make it safe to print.
   func write(json: [UInt8]) throws(Failure) {
     try json.withRawBytes { bytes throws(Failure) in try put(bytes) }
+  }
+
+  /// Writes bytes of text that is safe to print.
+  func write(safe bytes: [UInt8]) throws(Failure) {
+    try bytes.withRawBytes { bytes throws(Failure) in try put(bytes) }
   }
 
   func write(json: JSONValue) throws(Failure) {

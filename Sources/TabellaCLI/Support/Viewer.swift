@@ -1,5 +1,6 @@
 import Tabella
 import TabellaTerminal
+import TabellaThreads
 
 /// Shows rows of a table in a format. It requests the data that the format needs from the source, in the order
 /// of UIKit.
@@ -102,7 +103,8 @@ struct Viewer {
     var failure: Failure?
     var rows = 0
     let end = try source.readShares(
-      ofSection: first.section, from: first.row, size: size, always: begun.showsBatches
+      ofSection: first.section, from: first.row, size: size, always: begun.showsBatches,
+      ahead: Cores.count + 3
     ) { share throws(TableError) in
       let kept = Output(keepingAllFor: output, size: begun.shareSize)
       let count = try Viewer.write(share, columns, begun.writer(to: kept))
