@@ -1,7 +1,7 @@
 /// Calls `body` in parallel with each number from 0 to `count` - 1, and returns when all calls have returned.
 ///
 /// The first call runs on the calling thread. If a thread cannot be created, its call also runs on the calling
-/// thread. A thread costs about 20 microseconds, so use this for work that takes milliseconds.
+/// thread. A thread costs 20 to 100 microseconds, so use this for work that takes milliseconds.
 package func inParallel(_ count: Int, _ body: (Int) -> Void) {
   withoutActuallyEscaping(body) { body in
     let threads = (1..<max(1, count)).map { number in

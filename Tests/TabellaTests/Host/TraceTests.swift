@@ -139,8 +139,6 @@ import Testing
   @Test func theFileIsPrivate() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/trace"
-    let old = umask(0)
-    defer { umask(old) }
     do {
       let trace = try Trace(path: Array(path.utf8))
       trace.note("one")
