@@ -16,9 +16,9 @@ package enum SharedReading {
 package enum ShareSize {
   /// For results that are much smaller than the rows.
   package static let results = 4 << 20
-  /// For results that are as large as the rows, because several shares are in memory at the same time. With smaller ones,
+  /// For results that are as large as the rows, because several shares are in memory at the same time. With smaller shares,
   /// the cost of a share itself would count: about 0.1 ms.
-  package static let rows = 512 << 10
+  package static let rows = 256 << 10
 }
 
 extension TableDataSource {

@@ -23,7 +23,7 @@ struct JSONLinesFormat: Format {
   }
 
   /// An object is up to four times as long as its row in a file, since it repeats the names of the columns.
-  var shareSize: Int { ShareSize.rows / 4 }
+  var shareSize: Int { ShareSize.rows / 2 }
 
   func writer(to output: Output) -> (any Format)? {
     var copy = self

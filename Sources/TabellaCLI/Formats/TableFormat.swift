@@ -317,7 +317,7 @@ struct TableFormat: Format {
     withExtendedLifetime(rows) {}
   }
 
-  /// What the lines of a batch have in common, if they are written as bytes.
+  /// The parts that all lines of a batch have in common, if they are written as bytes.
   private struct PlainLine {
     let left, separator, right: [UInt8]
     let columns: [PlainColumn]
