@@ -61,7 +61,7 @@ def compile_later(folder: Path, says) -> Path:
         common += ["-Xfrontend", part]
     # The only part of the target in C that the modules call.
     run_compiler(["clang", "-c", "-fPIC", "-D_GNU_SOURCE", f"-I{sources}/CTabellaSystem/include",
-                  str(sources / "CTabellaSystem/processes.c"), "-o", f"{out}/processes.o"])
+                  str(sources / "CTabellaSystem/processors.c"), "-o", f"{out}/processors.o"])
     for module in altered.MODULES:
         files = [str(path) for path in sorted((sources / module).rglob("*.swift"))]
         run_compiler([*common, "-module-name", module, "-emit-module", "-emit-module-path", f"{out}/{module}.swiftmodule",
@@ -69,7 +69,7 @@ def compile_later(folder: Path, says) -> Path:
         says(f"compiled {module}")
     library = folder / "liblater.so"
     run_compiler([*common, "-module-name", "Ledger", "-emit-library", "-use-ld=lld", "-o", str(library), str(sources / "Ledger.swift"),
-                  *(f"{out}/{module}.o" for module in altered.MODULES), f"{out}/processes.o", "-Xlinker", "-z", "-Xlinker", "nodelete",
+                  *(f"{out}/{module}.o" for module in altered.MODULES), f"{out}/processors.o", "-Xlinker", "-z", "-Xlinker", "nodelete",
                   "-Xlinker", f"--version-script={ROOT}/Sources/TabellaLinking/provider.map", "-Xlinker", entry_alias()])
     return library
 
