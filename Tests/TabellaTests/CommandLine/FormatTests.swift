@@ -37,27 +37,6 @@ import Testing
     }
   }
 
-  /// Writes the rows of a source in a format.
-  private func written(
-    _ source: any TableDataSource, width: Int? = nil, _ make: (Output) -> any Format
-  ) throws -> String {
-    let path = try folder.write("shown", "")
-    let file = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC)
-    defer { close(file) }
-    var screen = Screen(descriptor: file)
-    (screen.width, screen.isTerminal, screen.isUnicode) = (width, width != nil, true)
-    let output = Output(descriptor: file, screen: screen)
-    let shown = ShownTable(ShapedTable(source), hasHeader: true)
-    var format = make(output)
-    try format.begin(shown)
-    var viewer = Viewer(shown, 0..<Int.max, output)
-    let failure = try viewer.show(in: &format)
-    #expect(failure == nil)
-    try format.end(failure: nil)
-    try output.finish()
-    return String(decoding: try folder.read("shown"), as: UTF8.self)
-  }
-
   @Test(arguments: 0..<80)
   func tablesAreTheSameInBothWays(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -81,7 +60,7 @@ import Testing
     limits.rows = Int.random(in: 1...40, using: &generator)
     limits.seconds = 3600
     let both = try [true, false].map { writesBytes in
-      try written(source, width: width) { output in
+      try folder.written(source, width: width) { output in
         var table = TableFormat(output, isGrouped: isGrouped, mayTurn: false, limits: limits)
         table.writesBytes = writesBytes
         return table
@@ -99,7 +78,7 @@ import Testing
     let rows = (0..<Int.random(in: 0...50, using: &generator)).map { _ in
       columns.map { Self.randomCell($0, &generator) }
     }
-    let lines = try written(InMemorySource(columns, rows: rows)) { MarkdownFormat($0) }
+    let lines = try folder.written(InMemorySource(columns, rows: rows)) { MarkdownFormat($0) }
       .split(separator: "\n").dropFirst(2)
     let naive = rows.map { row in
       let cells = row.map { cell in
@@ -118,47 +97,45 @@ import Testing
   func jsonRowsHaveTheirIDsAndPermissions(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
     let (columns, hasIDs) = ([Column("a"), Column("n", .integer)], Bool.random(using: &generator))
-    let path = try folder.write("rows", "")
-    let file = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC)
-    let output = Output(descriptor: file)
-    var format = JSONFormat(output)
-    try format.begin(ShownTable(ShapedTable(InMemorySource(columns, rows: [])), hasHeader: true))
-    try format.beginSection(ShownSection(number: 0, count: .atLeast(0)))
     var expected: [NSDictionary] = []
-    for _ in 0..<Int.random(in: 1...3, using: &generator) {
-      let count = Int.random(in: 1...150, using: &generator)
-      let builder = BatchBuilder(columns.map(\.type), ids: hasIDs)
-      var editable: [RowEditability] = []
-      var movable: [Bool] = []
-      for _ in 0..<count {
-        let (text, number) = (
-          Self.texts.randomElement(using: &generator)!,
-          Int64.random(in: -99...99, using: &generator)
-        )
-        builder.columns[0].append(text)
-        builder.columns[1].append(number)
-        let id =
-          "id\(expected.count)" + String(repeating: "\"", count: seed % 4 == 3 ? 16_000 : seed % 4)
-        builder.ids?.append(id)
-        editable.append(RowEditability(rawValue: UInt8.random(in: 0..<8, using: &generator)))
-        movable.append(Bool.random(using: &generator))
-        expected.append([
-          "id": hasIDs ? id : NSNull(), "cells": [text, number] as [Any],
-          "editable": !editable[editable.count - 1].isEmpty,
-          "editingStyle": editable[editable.count - 1].style.rawValue,
-          "movable": movable[movable.count - 1],
-        ])
+    let text = try folder.written { output in
+      var format = JSONFormat(output)
+      try format.begin(ShownTable(ShapedTable(InMemorySource(columns, rows: [])), hasHeader: true))
+      try format.beginSection(ShownSection(number: 0, count: .atLeast(0)))
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        let count = Int.random(in: 1...150, using: &generator)
+        let builder = BatchBuilder(columns.map(\.type), ids: hasIDs)
+        var editable: [RowEditability] = []
+        var movable: [Bool] = []
+        for _ in 0..<count {
+          let (text, number) = (
+            Self.texts.randomElement(using: &generator)!,
+            Int64.random(in: -99...99, using: &generator)
+          )
+          builder.columns[0].append(text)
+          builder.columns[1].append(number)
+          let id =
+            "id\(expected.count)"
+            + String(repeating: "\"", count: seed % 4 == 3 ? 16_000 : seed % 4)
+          builder.ids?.append(id)
+          editable.append(RowEditability(rawValue: UInt8.random(in: 0..<8, using: &generator)))
+          movable.append(Bool.random(using: &generator))
+          expected.append([
+            "id": hasIDs ? id : NSNull(), "cells": [text, number] as [Any],
+            "editable": !editable[editable.count - 1].isEmpty,
+            "editingStyle": editable[editable.count - 1].style.rawValue,
+            "movable": movable[movable.count - 1],
+          ])
+        }
+        try format.write(
+          ShownRows(
+            batch: builder.finish(), first: IndexPath(section: 0, row: 0), editable: editable,
+            movable: movable))
       }
-      try format.write(
-        ShownRows(
-          batch: builder.finish(), first: IndexPath(section: 0, row: 0), editable: editable,
-          movable: movable))
+      try format.endSection(ShownSection(number: 0, count: .exact(expected.count)))
+      try format.end(failure: nil)
     }
-    try format.endSection(ShownSection(number: 0, count: .exact(expected.count)))
-    try format.end(failure: nil)
-    try output.finish()
-    close(file)
-    let document = try JSONSerialization.jsonObject(with: Data(folder.read("rows")))
+    let document = try JSONSerialization.jsonObject(with: Data(text.utf8))
     let sections = try #require((document as? [String: Any])?["sections"] as? [[String: Any]])
     let rows = try #require(sections[0]["rows"] as? [NSDictionary])
     #expect(rows == expected)

@@ -42,23 +42,9 @@ import Testing
     _ source: any TableDataSource, width: Int?, limits: TableMeasure.Limits,
     stream: RowStream? = nil
   ) throws -> [String] {
-    let path = try folder.write("shown", "")
-    let file = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC)
-    defer { close(file) }
-    var screen = Screen(descriptor: file)
-    (screen.width, screen.isTerminal, screen.isUnicode) = (width, width != nil, true)
-    let output = Output(descriptor: file, screen: screen)
-    var shown = ShownTable(ShapedTable(source), hasHeader: true)
-    shown.stream = stream
-    var format: any Format = TableFormat(output, isGrouped: false, mayTurn: false, limits: limits)
-    try format.begin(shown)
-    var viewer = Viewer(shown, 0..<Int.max, output)
-    let failure = try viewer.show(in: &format)
-    #expect(failure == nil)
-    try format.end(failure: nil)
-    try output.finish()
-    return String(decoding: try folder.read("shown"), as: UTF8.self).split(separator: "\n")
-      .map(String.init)
+    try folder.written(source, width: width, stream: stream) {
+      TableFormat($0, isGrouped: false, mayTurn: false, limits: limits)
+    }.split(separator: "\n").map(String.init)
   }
 
   // Columns

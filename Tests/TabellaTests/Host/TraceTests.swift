@@ -145,8 +145,16 @@ import Testing
       #expect(throws: TableError.self) { try Trace(path: Array(path.utf8)) }
     }
     try Trace(path: Array(path.utf8)).note("two")
-    let attributes = try FileManager.default.attributesOfItem(atPath: path)
-    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    // All tests share the umask of this process, so only another process can have none.
+    let (table, other) = (try folder.write("a.csv", "a\n1\n"), folder.path + "/other")
+    let counted = try run(
+      "/bin/sh", ["-c", "umask 0; exec \"$0\" count \"$1\"", buildFolder + "/tabella", table],
+      environment: ["TABELLA_TRACE": other])
+    #expect(counted.status == 0, "\(counted)")
+    for path in [path, other] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
     let text = try String(contentsOfFile: path, encoding: .utf8)
     #expect(text.components(separatedBy: "\n").count == 5 && text.contains("  one\n"))
   }
