@@ -114,9 +114,7 @@ final class Output {
   }
 
   /// Writes JSON, whose own escapes make it safe to print.
-  func write(json: [UInt8]) throws(Failure) {
-    try json.withRawBytes { bytes throws(Failure) in try put(bytes) }
-  }
+  func write(json: [UInt8]) throws(Failure) { try write(safe: json) }
 
   /// Writes bytes of text that is safe to print.
   func write(safe bytes: [UInt8]) throws(Failure) {
