@@ -1,4 +1,4 @@
-import Synchronization
+import TabellaThreads
 
 extension FilteredSource: RowSharing {
   package var canShare: Bool { base.sharing != nil }
@@ -57,30 +57,27 @@ private final class FilteredShares: RowShares {
 /// Matching changes a filter, because patterns learn. So two threads do not use the same one at a time. Several threads
 /// may call every method.
 final class SpareFilters: Sendable {
-  private struct Spare: @unchecked Sendable { var filter: RowFilter }
-
   private let conditions: [Condition]
   private let search: [UInt8]?
   private let dates: DateContext
-  private let spares: Mutex<[Spare]>
+  private let spares: Pool<RowFilter>
 
   /// The first filter is a copy of that of the view, which does not match rows while its shares do.
   init(of view: FilteredSource) {
     (conditions, search, dates) = (view.conditions, view.search, view.dates)
-    spares = Mutex(view.filter.map { [Spare(filter: $0)] } ?? [])
+    spares = Pool(view.filter.map { [$0] } ?? [])
   }
 
   /// A view of the rows of a share.
   func view(of share: any TableDataSource) throws(TableError) -> FilteredSource {
-    let spare = spares.withLock { $0.popLast() }
-    return try FilteredSource(
-      share, by: conditions, search: search, dates: dates, filter: spare?.filter)
+    try FilteredSource(
+      share, by: conditions, search: search, dates: dates, filter: spares.take())
   }
 
   /// Takes over the filter of a view, which must not be used again.
   func add(_ view: FilteredSource) {
     guard let filter = view.filter else { return }
     view.filter = nil
-    spares.withLock { $0.append(Spare(filter: filter)) }
+    spares.add(filter)
   }
 }

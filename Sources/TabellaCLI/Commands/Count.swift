@@ -100,10 +100,12 @@ extension Output {
   /// Writes a line for each group. Threads share the groups.
   fileprivate func write(_ groups: Groups) throws(Failure) {
     let (count, size) = (groups.count, Output.sharedGroups)
+    let outputs = Pool<Output>()
     var failure: Failure?
     produceInOrder((count + size - 1) / size, threads: Cores.count, ahead: Cores.count + 1) {
       part -> Result<Output, Failure> in
-      let kept = Output(keepingAllFor: self, size: Output.sharedGroups * 32)
+      let kept =
+        outputs.take() ?? Output(keepingAllFor: self, size: Output.sharedGroups * 32)
       let some = part * size..<min((part + 1) * size, count)
       let counts = groups.rowCounts(ofGroups: some)
       var (group, failure) = (0, nil as Failure?)
@@ -119,7 +121,9 @@ extension Output {
       return failure.map { .failure($0) } ?? .success(kept)
     } consume: { _, part in
       do throws(Failure) {
-        try write(part.get())
+        let kept = try part.get()
+        try write(kept)
+        outputs.add(kept)
         return .all
       } catch {
         failure = error

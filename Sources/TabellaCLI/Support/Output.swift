@@ -59,10 +59,11 @@ final class Output {
     (frame, keepsAll) = (nil, true)
   }
 
-  /// Writes what an output in memory keeps.
+  /// Writes what an output in memory keeps, and empties it.
   func write(_ kept: Output) throws(Failure) {
     precondition(kept.keepsAll, "only an output in memory keeps everything")
     try put(UnsafeRawBufferPointer(rebasing: kept.buffer[..<kept.filled]))
+    kept.filled = 0
   }
 
   private static func buffer(_ size: Int) -> UnsafeMutableRawBufferPointer {

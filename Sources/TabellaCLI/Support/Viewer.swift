@@ -100,18 +100,20 @@ struct Viewer {
     guard begun.writer(to: output) != nil else { return (0, false) }
     // If few columns are written, the output of a share is small.
     let size = begun.shareSize * min(4, max(1, source.columns.count / max(1, columns.count)))
+    let outputs = Pool<Output>()
     var failure: Failure?
     var rows = 0
     let end = try source.readShares(
       ofSection: first.section, from: first.row, size: size, always: begun.showsBatches,
       ahead: Cores.count + 3
     ) { share throws(TableError) in
-      let kept = Output(keepingAllFor: output, size: begun.shareSize)
+      let kept = outputs.take() ?? Output(keepingAllFor: output, size: begun.shareSize)
       let count = try Viewer.write(share, columns, begun.writer(to: kept))
       return (kept, count)
     } _: { (written: (output: Output, rows: Int)) throws(TableError) in
       do throws(Failure) {
         try output.write(written.output)
+        outputs.add(written.output)
         rows += written.rows
         format.noteWritten(rows: written.rows)
         Progress.written(first.row + rows, of: nil)

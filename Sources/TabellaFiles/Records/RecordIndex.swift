@@ -174,7 +174,8 @@ public final class RecordIndex {
 
   private func grow(until isEnough: () -> Bool) throws(TableError) {
     var steps = 0
-    let blocks = ScanBlocks()
+    // One scan leaves its memory to the next.
+    let blocks = Pool<UnsafeMutableRawBufferPointer>(free: { $0.deallocate() })
     while !isEnough(), !isComplete {
       try cancel.check()
       // The requested record can be near. Only a long distance is worth threads.
@@ -190,7 +191,7 @@ public final class RecordIndex {
 
   /// Scans segments on all cores until it is enough. Returns false if the remaining text is too short.
   private func growInParallel(
-    _ blocks: ScanBlocks, until isEnough: () -> Bool
+    _ blocks: Pool<UnsafeMutableRawBufferPointer>, until isEnough: () -> Bool
   ) throws(TableError) -> Bool {
     guard let size = source.size, cuts.threads > 1 else { return false }
     let first = tip
@@ -346,7 +347,8 @@ public final class RecordIndex {
 
     /// Scans from `start`, in this state, up to `limit` or to the end of the text.
     init(
-      from start: ScanStart, to limit: Int, _ index: RecordIndex, _ blocks: ScanBlocks
+      from start: ScanStart, to limit: Int, _ index: RecordIndex,
+      _ blocks: Pool<UnsafeMutableRawBufferPointer>
     ) throws(TableError) {
       self.start = start
       self.limit = limit
@@ -354,7 +356,9 @@ public final class RecordIndex {
       end = start.offset
       let cuts = index.cuts
       let isLong = (index.source.size ?? .max) - end >= 16 * cuts.block
-      let block = blocks.take(min(isLong ? cuts.block : cuts.near, max(2, limit - end)))
+      let block =
+        blocks.take()
+        ?? .allocate(byteCount: isLong ? cuts.block : cuts.near, alignment: 64)
       defer { blocks.add(block) }
       while end < limit, !reachedEnd {
         try index.cancel.check()

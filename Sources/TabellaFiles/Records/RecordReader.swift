@@ -1,5 +1,6 @@
 import CTabellaScan
 import Tabella
+import TabellaThreads
 
 /// Reads the records of a text by number, one page at a time.
 public final class RecordReader {
@@ -57,7 +58,7 @@ public final class RecordReader {
   private var text: UnsafeMutableRawBufferPointer
   private var hasBuffers = true
   /// Receives large buffers that the reader no longer needs.
-  private let spares: SpareBuffers?
+  private let spares: Pool<Buffers>?
   /// Whether the text is a share of a larger one.
   var isShare: Bool { spares != nil }
   /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
@@ -86,7 +87,7 @@ public final class RecordReader {
   /// Creates a reader that takes buffers from others, and gives them back when it shrinks.
   init(
     _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes,
-    spares: SpareBuffers?
+    spares: Pool<Buffers>?
   ) {
     self.source = source
     self.index = index
@@ -96,9 +97,10 @@ public final class RecordReader {
     (text, separatorOffsets) = spares?.take() ?? RecordReader.smallBuffers(sizes)
   }
 
-  private static func smallBuffers(_ sizes: Sizes) -> (
-    UnsafeMutableRawBufferPointer, SeparatorOffsets
-  ) {
+  /// The memory of a reader.
+  typealias Buffers = (text: UnsafeMutableRawBufferPointer, separatorOffsets: SeparatorOffsets)
+
+  private static func smallBuffers(_ sizes: Sizes) -> Buffers {
     let size = min(sizes.start, sizes.first) + RecordPage.slack
     return (.allocate(byteCount: size, alignment: 64), SeparatorOffsets(room: sizes.startRoom))
   }
@@ -203,7 +205,7 @@ public final class RecordReader {
     // Small buffers are of no use to others.
     if spares != nil, text.count <= min(sizes.start, sizes.first) + RecordPage.slack { return }
     if let spares {
-      spares.add(text, separatorOffsets)
+      spares.add((text, separatorOffsets))
     } else {
       text.deallocate()
       separatorOffsets.deallocate()

@@ -18,7 +18,11 @@ package final class RecordShares {
   /// The sizes of reads and pages of a share.
   private let sizes: RecordReader.Sizes
   private let end: Int
-  let spares = SpareBuffers()
+  /// The buffers of readers that have read their shares, for the readers of other shares.
+  let spares = Pool<RecordReader.Buffers>(limit: Cores.count) {
+    $0.text.deallocate()
+    $0.separatorOffsets.deallocate()
+  }
   /// The number of bytes in which the start of a share is searched. A wrong start is noticed, so few bytes are enough.
   private var sample: Int { min(max(size / 16, 4 << 10), 16 << 10) }
   private let first: Int
