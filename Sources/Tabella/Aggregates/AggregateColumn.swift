@@ -4,6 +4,8 @@
 struct AggregateColumn {
   private enum Values {
     case cells((Range<Int>) -> [Cell])
+    case integers((Range<Int>) -> [Int64])
+    case extremes(Extremes, order: [UInt32])
     /// Numbers, or nil for missing values.
     case numbers((Range<Int>) -> [ExactNumber?], NumberKinds)
   }
@@ -18,6 +20,16 @@ struct AggregateColumn {
   /// `cells` returns the cells of some of `count` rows.
   init(_ column: Column, count: Int, _ cells: @escaping (Range<Int>) -> [Cell]) {
     (self.column, self.count, values) = (column, count, .cells(cells))
+  }
+
+  /// The first or last values of groups, in the given order.
+  init(_ column: Column, _ extremes: Extremes, of order: [UInt32]) {
+    (self.column, count, values) = (column, order.count, .extremes(extremes, order: order))
+  }
+
+  /// `integers` returns the integers of some of `count` rows.
+  init(integers count: Int, name: String, _ integers: @escaping (Range<Int>) -> [Int64]) {
+    (column, self.count, values) = (Column(name, .integer), count, .integers(integers))
   }
 
   /// Exact numbers as a column: of integers if all fit, otherwise of text that reads as numbers. `numbers` returns the
@@ -44,6 +56,9 @@ struct AggregateColumn {
   private func cells(of rows: Range<Int>) -> [Cell] {
     switch values {
     case .cells(let cells): return cells(rows)
+    case .integers(let integers): return integers(rows).map { .integer($0) }
+    case .extremes(let extremes, let order):
+      return order[rows].map { extremes.cell(ofGroup: Int($0)) }
     case .numbers(let numbers, _):
       return numbers(rows).map { number in
         guard let number else { return .missing }
@@ -57,16 +72,18 @@ struct AggregateColumn {
   func append(_ rows: Range<Int>, to builder: ColumnBuilder) {
     for start in stride(from: rows.lowerBound, to: rows.upperBound, by: AggregateColumn.together) {
       let some = start..<min(start + AggregateColumn.together, rows.upperBound)
-      guard case .numbers(let numbers, _) = values, column.type == .text else {
-        for cell in cells(of: some) { builder.append(cell) }
-        continue
-      }
-      for number in numbers(some) {
-        guard let number else {
-          builder.appendMissing()
-          continue
+      switch values {
+      case .integers(let integers): builder.append(contentsOf: integers(some))
+      case .extremes(let extremes, let order): extremes.append(order[some], to: builder)
+      case .numbers(let numbers, _) where column.type == .text:
+        for number in numbers(some) {
+          guard let number else {
+            builder.appendMissing()
+            continue
+          }
+          number.withText(hasComma: column.hasDecimalComma) { builder.append(bytes: $0) }
         }
-        number.withText(hasComma: column.hasDecimalComma) { builder.append(bytes: $0) }
+      default: for cell in cells(of: some) { builder.append(cell) }
       }
     }
   }
@@ -83,6 +100,8 @@ struct AggregateColumn {
           guard case .large(let decimal)? = number else { return sum + ExactNumber.longestSmall }
           return sum + decimal.digits.count + decimal.scale + 3
         }
+    case .integers: return true
+    case .extremes(let extremes, let order): return extremes.fit(order[rows], into: limit)
     case .cells(let cells):
       return limit
         >= cells(rows).reduce(0) { sum, cell in

@@ -8,11 +8,17 @@ struct Aggregator {
   private let aggregates: [Aggregate]
   private var states: [ColumnState]
   private let names: ColumnNames
-  /// The number of rows of each group.
+  private(set) var groupCount = 0
+  /// The number of rows of each group; empty if no aggregate needs it.
   private var counts: [Int] = []
+  private let countsRows: Bool
 
+  /// If `countsRows` is false, the caller counts the rows of groups.
+  ///
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist or has no such aggregate.
-  init(_ aggregates: [Aggregate], in columns: [Column]) throws(TableError) {
+  init(
+    _ aggregates: [Aggregate], in columns: [Column], countsRows: Bool = true
+  ) throws(TableError) {
     var wanted: [Int] = []
     for aggregate in aggregates {
       try aggregate.check(in: columns)
@@ -20,6 +26,7 @@ struct Aggregator {
     }
     self.columns = wanted
     self.aggregates = aggregates
+    self.countsRows = countsRows && aggregates.contains { $0.function == .rows }
     names = ColumnNames(columns)
     states = wanted.map { column in
       ColumnState(
@@ -33,16 +40,19 @@ struct Aggregator {
 
   /// Makes room for groups. All groups exist from then on, even without rows.
   mutating func makeRoom(forGroups count: Int) {
-    guard count > counts.count else { return }
-    counts.makeRoom(for: count - counts.count)
-    counts += repeatElement(0, count: count - counts.count)
+    guard count > groupCount else { return }
+    groupCount = count
+    if countsRows {
+      counts.makeRoom(for: count - counts.count)
+      counts += repeatElement(0, count: count - counts.count)
+    }
     for index in states.indices { states[index].makeRoom(forGroups: count) }
   }
 
   /// Adds rows to a group without reading cells. Possible if no aggregate reads a column.
   mutating func append(rows: Int, group: Int) {
     precondition(columns.isEmpty, "the cells of the rows are needed")
-    counts[group] += rows
+    if countsRows { counts[group] += rows }
   }
 
   /// Adds rows. `groups` holds the number of the group of each row, below the number of groups that there is room for.
@@ -52,14 +62,14 @@ struct Aggregator {
   mutating func append(
     _ cells: [ColumnBatch], groups: UnsafeBufferPointer<UInt32>
   ) throws(TableError) {
-    for group in groups { counts[Int(group)] += 1 }
+    if countsRows { for group in groups { counts[Int(group)] += 1 } }
     for index in states.indices { try states[index].append(cells[index], groups) }
   }
 
   /// The same aggregates without groups.
   var emptied: Aggregator {
     var copy = self
-    copy.counts = []
+    (copy.groupCount, copy.counts) = (0, [])
     for index in states.indices { copy.states[index] = states[index].emptied }
     return copy
   }
@@ -71,16 +81,25 @@ struct Aggregator {
   /// Adds the rows of another value of the same aggregates, which follow. `groups` holds the number of each of its groups
   /// here, below the number of groups that there is room for.
   mutating func merge(_ next: Aggregator, groups: [UInt32]) {
-    for (group, count) in next.counts.enumerated() { counts[Int(groups[group])] += count }
-    for index in states.indices { states[index].merge(next.states[index], groups) }
+    counts.combine(next.counts, groups, +=)
+    for index in states.indices { states[index].combine(next.states[index], groups) }
   }
 
-  /// The results, one column per aggregate, and one row per group in the given order.
-  func results(_ order: [UInt32]) -> [AggregateColumn] {
+  /// Makes groups one. `groups` holds the new number of each group. The numbers follow the order of the first group of
+  /// each number. Needs ``canMerge``.
+  mutating func renumber(_ groups: [UInt32]) {
+    groupCount = groups.max().map { Int($0) + 1 } ?? 0
+    counts.combine(nil, groups, +=)
+    for index in states.indices { states[index].combine(nil, groups) }
+  }
+
+  /// The results, one column per aggregate, and one row per group in the given order. `rowCount` returns the number of rows
+  /// of a group if the caller counts them.
+  func results(_ order: [UInt32], rowCount: ((UInt32) -> Int)? = nil) -> [AggregateColumn] {
     aggregates.map { aggregate in
       let name = aggregate.name(names)
       guard let column = aggregate.readColumn, let index = columns.firstIndex(of: column) else {
-        return AggregateColumn(integers: counts, of: order, name: name)
+        return AggregateColumn(of: order, name: name, rowCount ?? { [counts] in counts[Int($0)] })
       }
       return states[index].result(aggregate.function, name: name, order)
     }
@@ -96,16 +115,16 @@ private struct ColumnState {
   private let isReal: Bool
 
   // One element per group each, if an aggregate needs it.
-  private var sums: [ExactSum] = []
+  private var sums = ExactSums()
   private var realSums: [CompensatedSum] = []
-  /// The number of values, for means and missing sums.
+  /// The number of values, if ``hasCounts`` is true.
   private var counts: [Int] = []
   private var numbers: [[ExactNumber]] = []
   private var reals: [[Double]] = []
   private var distinct: [Int] = []
   private var empties: [Int] = []
-  private var least: [Extreme?] = []
-  private var greatest: [Extreme?] = []
+  private var least: Extremes
+  private var greatest: Extremes
   private var firsts: [Cell] = []
   private var lasts: [Cell] = []
 
@@ -119,12 +138,15 @@ private struct ColumnState {
     self.functions = functions
     isReal = column.type == .real
     hasMedian = functions.contains { $0.isOfOrderedNumbers }
+    least = Extremes(column, isGreatest: false)
+    greatest = Extremes(column, isGreatest: true)
   }
 
   private var hasSum: Bool { functions.contains(.sum) || functions.contains(.mean) }
   /// Whether the numbers are stored.
   private let hasMedian: Bool
-  private var hasExtreme: Bool { functions.contains(.min) || functions.contains(.max) }
+  /// Whether values are counted. An exact sum knows whether it has any.
+  private var hasCounts: Bool { hasMedian || functions.contains(.mean) || hasSum && isReal }
 
   mutating func makeRoom(forGroups count: Int) {
     func grow<T>(_ array: inout [T], _ isNeeded: Bool, _ empty: T) {
@@ -132,15 +154,15 @@ private struct ColumnState {
       array.makeRoom(for: count - array.count)
       array += repeatElement(empty, count: count - array.count)
     }
-    grow(&sums, hasSum && !isReal, ExactSum())
+    if hasSum, !isReal { sums.makeRoom(forGroups: count) }
     grow(&realSums, hasSum && isReal, CompensatedSum())
-    grow(&counts, hasSum || hasMedian, 0)
+    grow(&counts, hasCounts, 0)
     grow(&numbers, hasMedian && !isReal, [])
     grow(&reals, hasMedian && isReal, [])
     grow(&distinct, functions.contains(.distinct), 0)
     grow(&empties, functions.contains(.empty), 0)
-    grow(&least, functions.contains(.min), nil)
-    grow(&greatest, functions.contains(.max), nil)
+    if functions.contains(.min) { least.makeRoom(forGroups: count) }
+    if functions.contains(.max) { greatest.makeRoom(forGroups: count) }
     grow(&firsts, functions.contains(.first), .missing)
     grow(&lasts, functions.contains(.last), .missing)
   }
@@ -149,34 +171,33 @@ private struct ColumnState {
 
   var canMerge: Bool { !isReal || !hasSum }
 
-  mutating func merge(_ next: ColumnState, _ groups: [UInt32]) {
-    for (group, sum) in next.sums.enumerated() { sums[Int(groups[group])].add(sum) }
-    for (group, count) in next.counts.enumerated() { counts[Int(groups[group])] += count }
-    for (group, some) in next.numbers.enumerated() { numbers[Int(groups[group])] += some }
-    for (group, some) in next.reals.enumerated() { reals[Int(groups[group])] += some }
-    for (group, count) in next.empties.enumerated() { empties[Int(groups[group])] += count }
-    mergeDistinct(next, groups)
-    for (group, extreme) in next.least.enumerated() {
-      guard let extreme else { continue }
-      let group = Int(groups[group])
-      if let known = least[group], compare(extreme, known) >= 0 { continue }
-      least[group] = extreme
+  /// Adds the groups of another state, which follow, or of this one if `next` is nil. `groups` holds the number of each of
+  /// these groups here, as in ``Aggregator/merge(_:groups:)`` and ``Aggregator/renumber(_:)``.
+  mutating func combine(_ next: ColumnState?, _ groups: [UInt32]) {
+    if functions.contains(.distinct) { combineDistinct(next, groups) }
+    if let next {
+      sums.combine(next.sums, groups)
+      least.combine(next.least, groups)
+      greatest.combine(next.greatest, groups)
+    } else {
+      if sums.count > 0 { sums.renumber(groups) }
+      if functions.contains(.min) { least.renumber(groups) }
+      if functions.contains(.max) { greatest.renumber(groups) }
     }
-    for (group, extreme) in next.greatest.enumerated() {
-      guard let extreme else { continue }
-      let group = Int(groups[group])
-      if let known = greatest[group], compare(extreme, known) <= 0 { continue }
-      greatest[group] = extreme
-    }
-    for (group, cell) in next.firsts.enumerated() where firsts[Int(groups[group])] == .missing {
-      firsts[Int(groups[group])] = cell
-    }
-    for (group, cell) in next.lasts.enumerated() where cell != .missing {
-      lasts[Int(groups[group])] = cell
-    }
+    counts.combine(next?.counts, groups, +=)
+    numbers.combine(next?.numbers, groups) { $0 += $1 }
+    reals.combine(next?.reals, groups) { $0 += $1 }
+    empties.combine(next?.empties, groups, +=)
+    firsts.combine(next?.firsts, groups) { if $0 == .missing { $0 = $1 } }
+    lasts.combine(next?.lasts, groups) { if $1 != .missing { $0 = $1 } }
   }
 
-  private mutating func mergeDistinct(_ next: ColumnState, _ groups: [UInt32]) {
+  private mutating func combineDistinct(_ other: ColumnState?, _ groups: [UInt32]) {
+    let next = other ?? self
+    if other == nil {
+      (values, pairs) = (KeyTable(), KeyTable())
+      distinct = Array(repeating: 0, count: groups.max().map { Int($0) + 1 } ?? 0)
+    }
     let numbers = (0..<UInt32(truncatingIfNeeded: next.values.count)).map { value in
       next.values.withKey(value) { values.number(of: $0) }
     }
@@ -191,12 +212,6 @@ private struct ColumnState {
     }
   }
 
-  /// Negative if a value comes before another one, 0 if both are equal, otherwise positive.
-  private func compare(_ left: Extreme, _ right: Extreme) -> Int {
-    ExtremeKey.compare(
-      left, right, hasWords: ExtremeKey.hasWords(column), hasComma: column.hasDecimalComma)
-  }
-
   mutating func append(
     _ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>
   ) throws(TableError) {
@@ -207,7 +222,11 @@ private struct ColumnState {
     if functions.contains(.empty) {
       for row in 0..<cells.count where !counts(cells, row) { empties[Int(groups[row])] += 1 }
     }
-    if hasExtreme { addExtremes(cells, groups) }
+    if functions.contains(.min) || functions.contains(.max) {
+      let values = OrderWords(column, cells)
+      if functions.contains(.min) { least.add(cells, values, groups: groups) }
+      if functions.contains(.max) { greatest.add(cells, values, groups: groups) }
+    }
     if functions.contains(.first) {
       for row in 0..<cells.count where firsts[Int(groups[row])] == .missing && counts(cells, row) {
         firsts[Int(groups[row])] = cells[row]
@@ -242,7 +261,8 @@ private struct ColumnState {
   private mutating func addNumbers(
     _ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>
   ) throws(TableError) {
-    let (hasSum, hasMedian, hasComma) = (hasSum, hasMedian, column.hasDecimalComma)
+    let (hasSum, hasCounts, hasMedian) = (hasSum, hasCounts, hasMedian)
+    let hasComma = column.hasDecimalComma
     for row in 0..<cells.count {
       if cells.missingCount > 0, cells.isMissing(row) { continue }
       let number: ExactNumber
@@ -257,8 +277,8 @@ private struct ColumnState {
         number = read
       }
       let group = Int(groups[row])
-      counts[group] += 1
-      if hasSum { sums[group].add(number) }
+      if hasCounts { counts[group] += 1 }
+      if hasSum { sums.add(number, to: group) }
       if hasMedian { numbers[group].append(number) }
     }
   }
@@ -306,25 +326,6 @@ private struct ColumnState {
     }
   }
 
-  private mutating func addExtremes(_ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>) {
-    let key = ExtremeKey(column, cells)
-    for row in 0..<cells.count where counts(cells, row) && key.hasValue(row) {
-      let group = Int(groups[row])
-      if functions.contains(.min) {
-        if let known = least[group], key.compare(row, known) >= 0 {
-        } else {
-          least[group] = key.extreme(row)
-        }
-      }
-      if functions.contains(.max) {
-        if let known = greatest[group], key.compare(row, known) <= 0 {
-        } else {
-          greatest[group] = key.extreme(row)
-        }
-      }
-    }
-  }
-
   // Results
 
   func result(
@@ -332,20 +333,23 @@ private struct ColumnState {
   ) -> AggregateColumn {
     var own = column
     own.name = name
-    func cells(_ cell: @escaping (Int) -> Cell) -> AggregateColumn {
-      AggregateColumn(own, count: order.count) { rows in order[rows].map { cell(Int($0)) } }
+    func cells(_ values: [Cell]) -> AggregateColumn {
+      AggregateColumn(own, count: order.count) { rows in order[rows].map { values[Int($0)] } }
     }
+    // A closure that uses `self` would copy it for each row.
     switch function {
     case .rows: preconditionFailure("the number of rows belongs to no column")
-    case .distinct: return AggregateColumn(integers: distinct, of: order, name: name)
-    case .empty: return AggregateColumn(integers: empties, of: order, name: name)
-    case .min: return cells { least[$0]?.cell ?? .missing }
-    case .max: return cells { greatest[$0]?.cell ?? .missing }
-    case .first: return cells { firsts[$0] }
-    case .last: return cells { lasts[$0] }
+    case .distinct:
+      return AggregateColumn(of: order, name: name) { [distinct] in distinct[Int($0)] }
+    case .empty: return AggregateColumn(of: order, name: name) { [empties] in empties[Int($0)] }
+    case .min: return AggregateColumn(own, least, of: order)
+    case .max: return AggregateColumn(own, greatest, of: order)
+    case .first: return cells(firsts)
+    case .last: return cells(lasts)
     case .sum, .mean, .median, .percentile:
       if isReal {
-        return cells { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) }
+        return cells(
+          counts.indices.map { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) })
       }
       return exactNumbers(function, name: name, order)
     }
@@ -354,9 +358,6 @@ private struct ColumnState {
   private func exactNumbers(
     _ function: Aggregate.Function, name: String, _ order: [UInt32]
   ) -> AggregateColumn {
-    func number(ofGroup group: Int) -> ExactNumber? {
-      counts[group] == 0 ? nil : exact(function, ofGroup: group)
-    }
     func column(
       _ kinds: NumberKinds, _ numbers: @escaping (Range<Int>) -> [ExactNumber?]
     ) -> AggregateColumn {
@@ -366,23 +367,19 @@ private struct ColumnState {
     }
     var kinds = NumberKinds()
     guard function == .sum else {
-      let numbers = order.map { number(ofGroup: Int($0)) }
+      let numbers = order.map { group in
+        counts[Int(group)] == 0 ? nil : exact(function, ofGroup: Int(group))
+      }
       for number in numbers { kinds.add(number) }
       return column(kinds) { Array(numbers[$0]) }
     }
     // A sum is computed so fast that it need not be stored. In the order of memory, all are read even faster.
-    if order.count == counts.count {
-      for group in counts.indices { kinds.add(number(ofGroup: group)) }
+    if order.count == sums.count {
+      for group in 0..<sums.count { kinds.add(sums[group]) }
     } else {
-      for group in order { kinds.add(number(ofGroup: Int(group))) }
+      for group in order { kinds.add(sums[Int(group)]) }
     }
-    return column(kinds) { [counts, sums] rows in
-      // Groups lie anywhere in memory. If little else happens between their reads, the processor waits for many at once.
-      let counts = order[rows].map { counts[Int($0)] }
-      return zip(order[rows], counts).map { group, count in
-        count == 0 ? nil : sums[Int(group)].number
-      }
-    }
+    return column(kinds) { [sums] rows in sums.numbers(ofGroups: order[rows]) }
   }
 
   private func real(_ function: Aggregate.Function, ofGroup group: Int) -> Double {
@@ -409,9 +406,9 @@ private struct ColumnState {
   private func exact(_ function: Aggregate.Function, ofGroup group: Int) -> ExactNumber {
     switch function {
     case .mean:
-      if counts[group] == 1 { return sums[group].number }
+      if counts[group] == 1, let number = sums[group] { return number }
       return ExactNumber(
-        sums[group].value.divided(
+        sums.value(ofGroup: group).divided(
           by: counts[group], significant: Aggregate.significantDigits))
     case .percentile(let percent):
       return ExactNumber.inOrder(numbers[group])(rank(percent, of: counts[group]))
@@ -420,22 +417,49 @@ private struct ColumnState {
       let (count, low) = (counts[group], ordered((counts[group] - 1) / 2))
       guard count % 2 == 0 else { return low }
       let high = ordered(count / 2)
-      var sum = ExactSum()
-      sum.add(low)
-      sum.add(high)
+      var sum = ExactSums()
+      sum.makeRoom(forGroups: 1)
+      sum.add(low, to: 0)
+      sum.add(high, to: 0)
       // A half has at most one more digit.
-      return ExactNumber(sum.value.divided(by: 2, significant: .max))
-    default: return sums[group].number
+      return ExactNumber(sum.value(ofGroup: 0).divided(by: 2, significant: .max))
+    default: preconditionFailure("\(function.rawValue) needs no count of numbers")
     }
   }
 }
 
 extension AggregateColumn {
   /// A column of the integers of groups.
-  fileprivate init(integers: [Int], of order: [UInt32], name: String) {
-    self.init(Column(name, .integer), count: order.count) { rows in
-      order[rows].map { .integer(Int64(integers[Int($0)])) }
+  fileprivate init(of order: [UInt32], name: String, _ integer: @escaping (UInt32) -> Int) {
+    self.init(integers: order.count, name: name) { rows in
+      order[rows].map { Int64(integer($0)) }
     }
+  }
+}
+
+extension Array {
+  /// Adds the elements of groups to the elements of other groups.
+  ///
+  /// `groups` holds the number here of each group in `other`. If `other` is nil, the array itself has these groups, and has
+  /// one element per number afterwards. `add` adds an element to that of an earlier group. It runs in the order of `groups`.
+  fileprivate mutating func combine(
+    _ other: [Element]?, _ groups: [UInt32], _ add: (inout Element, Element) -> Void
+  ) {
+    if let other {
+      for (group, element) in other.enumerated() { add(&self[Int(groups[group])], element) }
+      return
+    }
+    var kept = 0
+    for group in indices {
+      let number = Int(groups[group])
+      if number < kept {
+        add(&self[number], self[group])
+      } else {
+        if group > kept { swapAt(group, kept) }
+        kept += 1
+      }
+    }
+    removeLast(count - kept)
   }
 }
 
@@ -471,102 +495,6 @@ extension ColumnBatch {
       let real = real(row)
       return Int64(bitPattern: (real.isNaN ? .nan : real == 0 ? 0 : real).bitPattern)
     default: return integer(row)
-    }
-  }
-}
-
-/// The first or last value of a group so far.
-private struct Extreme {
-  var cell: Cell
-  /// The value as a word with the order of the values; 0 for text.
-  var word: UInt64
-  /// The number that a text is, if it is one.
-  var number: NumberText?
-}
-
-/// Compares cells of a batch with stored values, in the order of ``SortDescriptor``.
-private struct ExtremeKey {
-  private let cells: ColumnBatch
-  /// The cells as values with words; nil for text and binary.
-  private let values: ColumnBatch?
-  private let hasComma: Bool
-
-  init(_ column: Column, _ cells: ColumnBatch) {
-    self.cells = cells
-    hasComma = column.hasDecimalComma
-    switch column.valueType {
-    case .text, .binary: values = nil
-    // Text that is numbers is compared with all its digits.
-    case .integer, .real: values = cells.type == .text ? nil : cells
-    case .boolean, .date: values = column.values(of: cells)
-    }
-  }
-
-  /// Whether the stored values of a column have words.
-  static func hasWords(_ column: Column) -> Bool {
-    switch column.valueType {
-    case .text, .binary: false
-    case .integer, .real: column.type != .text
-    case .boolean, .date: true
-    }
-  }
-
-  /// Whether the text of a cell can be read as the column's type.
-  func hasValue(_ row: Int) -> Bool { values.map { !$0.isMissing(row) } ?? true }
-
-  private func word(_ row: Int) -> UInt64 {
-    guard let values else { return 0 }
-    switch values.type {
-    case .real: return values.real(row).orderedBits
-    case .boolean: return values.boolean(row) ? 1 : 0
-    default: return UInt64(bitPattern: values.integer(row)) ^ 1 << 63
-    }
-  }
-
-  func extreme(_ row: Int) -> Extreme {
-    Extreme(
-      cell: cells[row], word: word(row),
-      number: cells.type == .text && values == nil
-        ? cells.withBytes(at: row) { NumberText($0, hasComma: hasComma) } : nil)
-  }
-
-  /// Negative if the cell comes before the stored value, 0 if both are equal, otherwise positive.
-  func compare(_ row: Int, _ known: Extreme) -> Int {
-    if values != nil { return ExtremeKey.compare(word(row), known.word) }
-    return cells.withBytes(at: row) { text in
-      ExtremeKey.compare(text, nil, known, hasComma: hasComma)
-    }
-  }
-
-  /// Compares two stored values in the same way.
-  static func compare(_ left: Extreme, _ right: Extreme, hasWords: Bool, hasComma: Bool) -> Int {
-    if hasWords { return compare(left.word, right.word) }
-    switch left.cell {
-    case .text(let bytes), .binary(let bytes):
-      return bytes.withUnsafeBytes { compare($0, left.number, right, hasComma: hasComma) }
-    default: return 0
-    }
-  }
-
-  private static func compare(_ left: UInt64, _ right: UInt64) -> Int {
-    left == right ? 0 : left < right ? -1 : 1
-  }
-
-  /// Compares a text or binary with a stored value. `number` is the number that the text is, if that is known.
-  private static func compare(
-    _ text: UnsafeRawBufferPointer, _ number: NumberText?, _ known: Extreme, hasComma: Bool
-  ) -> Int {
-    guard case .text(let bytes) = known.cell else {
-      guard case .binary(let bytes) = known.cell else { return 0 }
-      return bytes.withUnsafeBytes { NaturalOrder.compareBytes(text, $0) }
-    }
-    return bytes.withUnsafeBytes { knownText in
-      switch (number ?? NumberText(text, hasComma: hasComma), known.number) {
-      case (let number?, let other?): return NumberText.compare(number, text, other, knownText)
-      case (nil, nil): return NaturalOrder.compare(text, knownText)
-      case (_?, nil): return -1
-      case (nil, _?): return 1
-      }
     }
   }
 }

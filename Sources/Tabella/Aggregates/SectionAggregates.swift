@@ -50,10 +50,26 @@ extension TableDataSource {
     try reader.read(sections: sections, flag: flag)
     return reader.aggregator.results(sections.indices.map { UInt32(truncatingIfNeeded: $0) })[0]
   }
+
+  /// Reads all rows, groups them, and computes aggregates of each group. `order` has the groups in the order of their
+  /// keys, and `results` has them in this order.
+  func aggregatedGroups(
+    _ groupings: [Grouping], _ aggregates: [Aggregate], in zone: Zone, flag: CancelFlag,
+    onProgress: (Int) -> Void
+  ) throws(TableError) -> (keys: GroupKeys, order: [UInt32], results: [AggregateColumn]) {
+    let aggregator = try Aggregator(aggregates, in: columns, countsRows: false)
+    let empty = try GroupKeys(
+      groupings, in: columns, zone: zone,
+      listsFrom: aggregator.canMerge ? GroupKeys.usualListsFrom : nil)
+    var reader = AggregateReader(self, aggregator, nil)
+    let (keys, order) = try reader.readGroups(empty, flag: flag, onProgress: onProgress)
+    let results = reader.aggregator.results(order) { keys.rowCount(ofGroup: $0) }
+    return (keys, order, results)
+  }
 }
 
 /// Adds rows to aggregates.
-private struct AggregatedRows: RowCollector {
+struct AggregatedRows: RowCollector {
   /// How the group of a row is determined.
   enum Assignment {
     /// All rows have this group.
@@ -80,6 +96,17 @@ private struct AggregatedRows: RowCollector {
 
   init(_ aggregator: Aggregator, _ total: Aggregator?) {
     (self.aggregator, self.total) = (aggregator, total)
+  }
+
+  /// Lets keys determine the groups. Returns the columns that a batch must have.
+  mutating func group(by keys: consuming GroupKeys) -> [Int] {
+    aggregator.makeRoom(forGroups: keys.groupCount)
+    var columns = keys.columns
+    for column in aggregator.columns where !columns.contains(column) { columns.append(column) }
+    places = aggregator.columns.map { columns.firstIndex(of: $0) ?? 0 }
+    assignment = .keys
+    self.keys = keys
+    return columns
   }
 
   var canMerge: Bool {
@@ -111,6 +138,22 @@ private struct AggregatedRows: RowCollector {
     try append(places.map { batch.columns[$0] })
     failed = nil
     rows += batch.rowCount
+    decideOnList()
+  }
+
+  /// Lets the keys decide. If a list of values ended, groups with equal values became one.
+  private mutating func decideOnList() {
+    if let numbers = keys?.decideOnList() { aggregator.renumber(numbers) }
+  }
+
+  /// Ends the collection of rows by keys. Returns the groups in the order of their keys.
+  mutating func sortGroups() -> [UInt32] {
+    guard let (order, repeats) = keys?.sortGroups() else { return [] }
+    if let repeats {
+      let groups = 0..<UInt32(truncatingIfNeeded: aggregator.groupCount)
+      aggregator.renumber(groups.map { repeats.newNumber(of: $0) })
+    }
+    return order
   }
 
   private mutating func append(_ cells: [ColumnBatch]) throws(TableError) {
@@ -142,6 +185,7 @@ private struct AggregatedRows: RowCollector {
     aggregator.merge(next.aggregator, groups: numbers)
     if let total = next.total { self.total?.merge(total, groups: [0]) }
     rows += next.rows
+    decideOnList()
   }
 }
 
@@ -228,32 +272,22 @@ struct AggregateReader {
     collected.total?.append(rows: rows, group: 0)
   }
 
-  /// Reads all rows and determines their groups by keys.
+  /// Reads all rows and determines their groups by keys, which count the rows. Returns the groups in the order of the keys.
   mutating func readGroups(
-    _ keys: inout GroupKeys, flag: CancelFlag, onProgress: (Int) -> Void
-  ) throws(TableError) {
-    collected.aggregator.makeRoom(forGroups: keys.groupCount)
-    var columns = keys.columns
-    for column in aggregator.columns where !columns.contains(column) { columns.append(column) }
-    collected.places = aggregator.columns.map { columns.firstIndex(of: $0) ?? 0 }
-    collected.assignment = .keys
-    // The reader is the only owner of the keys while they grow, so they are not copied.
-    let empty = keys.emptied
-    collected.keys = keys
-    keys = empty
-    defer {
-      keys = collected.keys ?? empty
-      collected.keys = nil
-    }
+    _ keys: GroupKeys, flag: CancelFlag, onProgress: (Int) -> Void
+  ) throws(TableError) -> (keys: GroupKeys, order: [UInt32]) {
+    let columns = collected.group(by: keys)
     var section = 0
     while try source.numberOfSections(knowing: section + 1).value > section {
       if columns.isEmpty {
-        add(rows: try source.exactNumberOfRows(inSection: section), group: 0)
+        collected.keys?.add(rows: try source.exactNumberOfRows(inSection: section))
       } else {
         try read(source, section: section, columns, flag, onProgress)
       }
       section += 1
     }
+    let order = collected.sortGroups()
+    return (collected.keys ?? keys, order)
   }
 
   /// Reads a section. `onProgress` must not use the source, because other threads may read it.

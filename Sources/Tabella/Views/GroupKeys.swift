@@ -131,6 +131,8 @@ struct GroupKeys: RowCollector {
   private let listsFrom: Int?
   /// The number of values at which the next decision about a list is due.
   private var nextDecision: Int
+  /// With fewer groups, a table of all of them is in the fast caches of a processor.
+  static let usualListsFrom = 1 << 14
   /// The last decision. The keys of all shares have it in common.
   private let lastDecision = Decision()
 
@@ -174,16 +176,14 @@ struct GroupKeys: RowCollector {
     if keys.isEmpty { sizes = GroupSizes([0]) }
   }
 
+  /// The number of rows of a group.
+  func rowCount(ofGroup group: UInt32) -> Int { sizes[group] }
+
   /// Adds rows, and stores the group of each row.
   mutating func append(_ batch: Batch) {
-    if groupCount == 0, let listsFrom, nextDecision != .max,
-      lastDecision.isList.load(ordering: .relaxed)
-    {
-      keys[0].startList()
-      nextDecision = listsFrom * 4
-    }
-    if keys.count == 1, keys[0].list(batch.columns[places[0]]) {
-      appendSingles(batch.rowCount)
+    let first = groupCount
+    if list(batch) {
+      rows.appendSingles(batch.rowCount, from: UInt32(truncatingIfNeeded: first))
     } else {
       storeSingles()
       // The rows are moved out of the keys, because `number` changes the keys, too.
@@ -195,10 +195,17 @@ struct GroupKeys: RowCollector {
     decideOnList()
   }
 
-  /// Adds rows and a group for each of them.
-  private mutating func appendSingles(_ count: Int) {
-    rows.appendSingles(count, from: UInt32(truncatingIfNeeded: sizes.count))
-    sizes.appendSingles(count)
+  /// Adds rows and a group for each of them, if the values are a list and no cell is missing. Returns whether that was so.
+  private mutating func list(_ batch: Batch) -> Bool {
+    if groupCount == 0, let listsFrom, nextDecision != .max,
+      lastDecision.isList.load(ordering: .relaxed)
+    {
+      keys[0].startList()
+      nextDecision = listsFrom * 4
+    }
+    guard keys.count == 1, keys[0].list(batch.columns[places[0]]) else { return false }
+    sizes.appendSingles(batch.rowCount)
+    return true
   }
 
   private mutating func storeSingles() {
@@ -206,23 +213,27 @@ struct GroupKeys: RowCollector {
     sizes.store()
   }
 
-  /// Makes the values a list if nearly all differ, and ends the list if it has many repeats.
+  /// Makes the values a list if nearly all differ, and ends the list if it has many repeats. The caller must do this after
+  /// ``number(_:_:)`` and ``mergeGroups(_:)``.
   ///
-  /// The decision is made again each time when there are four times as many values.
-  private mutating func decideOnList() {
-    guard !keys.isEmpty, keys[0].count >= nextDecision else { return }
+  /// The decision is made again each time when there are four times as many values. Returns the new number of each group
+  /// if the list ended.
+  @discardableResult
+  mutating func decideOnList() -> [UInt32]? {
+    guard !keys.isEmpty, keys[0].count >= nextDecision else { return nil }
     nextDecision = keys[0].count * 4
-    let different = keys[0].differentValues
-    if different >= rows.count / 16 * 15 {
+    let (different, total) = (keys[0].differentValues, sizes.total)
+    defer { lastDecision.isList.store(keys[0].isList, ordering: .relaxed) }
+    if different >= total / 16 * 15 {
       keys[0].startList()
-    } else if keys[0].isList, different < rows.count / 2 {
-      endList()
+    } else if keys[0].isList, different < total / 2 {
+      return endList()
     }
-    lastDecision.isList.store(keys[0].isList, ordering: .relaxed)
+    return nil
   }
 
-  /// Ends the list of values. Groups with equal values become one.
-  private mutating func endList() {
+  /// Ends the list of values. Groups with equal values become one. Returns the new number of each group.
+  private mutating func endList() -> [UInt32] {
     storeSingles()
     let numbers = keys[0].endList()
     var merged = GroupSizes()
@@ -231,6 +242,7 @@ struct GroupKeys: RowCollector {
     }
     sizes = merged
     rows.change { for row in $0.indices { $0[row] = numbers[Int($0[row])] } }
+    return numbers
   }
 
   /// The same keys without groups.
@@ -245,16 +257,18 @@ struct GroupKeys: RowCollector {
 
   /// Adds the rows of other keys with the same groupings.
   mutating func merge(_ next: GroupKeys) {
-    if keys.count == 1, next.rows.singles == next.rows.count, keys[0].list(next.keys[0]) {
-      appendSingles(next.rows.count)
-    } else {
-      _ = mergeGroups(next)
-    }
+    _ = mergeGroups(next)
     decideOnList()
   }
 
   /// Adds the groups and rows of other keys with the same groupings. Returns the number of each of their groups here.
   mutating func mergeGroups(_ next: GroupKeys) -> [UInt32] {
+    let first = UInt32(truncatingIfNeeded: groupCount)
+    if keys.count == 1, next.sizes.areSingles, keys[0].list(next.keys[0]) {
+      rows.appendSingles(next.rows.count, from: first)
+      sizes.appendSingles(next.groupCount)
+      return Array(first..<UInt32(truncatingIfNeeded: groupCount))
+    }
     storeSingles()
     let values = keys.indices.map { keys[$0].merge(next.keys[$0]) }
     let numbers: [UInt32]
@@ -280,9 +294,17 @@ struct GroupKeys: RowCollector {
     return numbers
   }
 
+  /// Adds rows of the only group. There are no groupings.
+  mutating func add(rows: Int) { sizes.add(rows, to: 0) }
+
   /// Adds rows, and appends the number of the group of each row to `groups`. Groups are numbered in the order of their
   /// first rows.
   mutating func number(_ batch: Batch, _ groups: inout [UInt32]) {
+    let first = UInt32(truncatingIfNeeded: groupCount)
+    if list(batch) {
+      groups += first..<UInt32(truncatingIfNeeded: groupCount)
+      return
+    }
     sizes.store()
     let start = groups.count
     switch keys.count {
@@ -304,8 +326,7 @@ struct GroupKeys: RowCollector {
 
   /// Returns the groups of all added rows. The keys then have no rows, and keep their groups.
   mutating func finish() -> Groups {
-    let order = keys.count == 1 && keys[0].isList ? sortListedGroups() : sortedGroups()
-    nextDecision = .max
+    let order = sortGroups().order
     return Groups(
       keys: keys.indices.map { key in
         Groups.Key(keys[key], keys.count == 1 ? order : order.map { value(ofGroup: $0, key) })
@@ -365,18 +386,21 @@ struct GroupKeys: RowCollector {
     for tuple in rows { _ = tuple.withUnsafeBytes { tuples.number(of: $0) } }
   }
 
-  /// Ends the list of values. Returns the groups in the order of their values.
-  private mutating func sortListedGroups() -> [UInt32] {
+  /// Returns the groups in the order of their keys, the first key first. Missing values are the last.
+  ///
+  /// This ends a list of values, and later values do not become one. `repeats` are the groups of the list that were removed,
+  /// if there were any.
+  mutating func sortGroups() -> (order: [UInt32], repeats: Repeats?) {
+    nextDecision = .max
+    guard keys.count == 1, keys[0].isList else { return (sortedGroups(), nil) }
     let (order, repeats) = keys[0].sortList()
-    if !repeats.isEmpty {
-      sizes.remove(repeats)
-      rows.remove(repeats)
-    }
-    return order
+    guard !repeats.isEmpty else { return (order, nil) }
+    sizes.remove(repeats)
+    rows.remove(repeats)
+    return (order, repeats)
   }
 
-  /// The groups in the order of their keys, the first key first. Missing values are the last.
-  func sortedGroups() -> [UInt32] {
+  private func sortedGroups() -> [UInt32] {
     guard keys.count != 1 else { return keys[0].ordered }
     var groups = Array(0..<UInt32(truncatingIfNeeded: groupCount))
     // The place of each group by the keys so far.

@@ -23,6 +23,12 @@ struct GroupSizes {
     return 1 + Int(larger.more[Int(larger.groups.count(below: other))])
   }
 
+  /// Whether each group has one row, and no size is stored.
+  var areSingles: Bool { first.isEmpty && larger == nil }
+
+  /// The number of rows of all groups.
+  var total: Int { first.reduce(0, +) + rest + (larger?.more.reduce(0) { $0 + Int($1) } ?? 0) }
+
   /// Whether a group has no rows.
   var hasEmpty: Bool { first.contains(0) }
 

@@ -80,13 +80,10 @@ public final class GroupedSource: MappedSource {
     _ = try makeKeys()
   }
 
-  /// With fewer groups, a table of all of them is in the fast caches of a processor.
-  private static let listsFrom = 1 << 14
-
   /// Empty keys, for the columns of the base's current version.
   func makeKeys() throws(TableError) -> GroupKeys {
     try GroupKeys(
-      groupings, in: base.columns, zone: zone, listsFrom: GroupedSource.listsFrom)
+      groupings, in: base.columns, zone: zone, listsFrom: GroupKeys.usualListsFrom)
   }
 
   /// The names of the grouped columns, for messages.

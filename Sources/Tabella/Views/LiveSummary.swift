@@ -58,10 +58,8 @@ final class LiveSummary {
   }
 
   private func summaryOfAllRows() throws(TableError) -> Summary {
-    var keys = try GroupKeys([], in: source.columns, zone: zone)
-    var reader = AggregateReader(source, try Aggregator(aggregates, in: source.columns), nil)
-    try reader.readGroups(&keys, flag: CancelFlag()) { _ in }
-    return Summary([], ColumnNames(source.columns), keys, [0], reader.aggregator.results([0]))
+    let groups = try source.aggregatedGroups([], aggregates, in: zone, flag: CancelFlag()) { _ in }
+    return Summary([], ColumnNames(source.columns), groups.keys, groups.order, groups.results)
   }
 
   /// Groups all rows, and computes all aggregates.

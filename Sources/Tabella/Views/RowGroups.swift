@@ -3,7 +3,7 @@ struct RowGroups {
   /// The groups of the first rows.
   private var first: [UInt32] = []
   /// The number of the other rows. Each is the only row of its group, in the order of the groups.
-  private(set) var singles = 0
+  private var singles = 0
   /// The group of the first of them.
   private var firstSingle: UInt32 = 0
   /// The groups that were removed since then.

@@ -19,16 +19,14 @@ public final class SummarizedSource: TableDataSource {
     _ source: any TableDataSource, by groupings: [Grouping], computing aggregates: [Aggregate],
     in zone: Zone, flag: CancelFlag, onProgress: (Int) -> Void
   ) throws(TableError) {
-    var keys = try GroupKeys(groupings, in: source.columns, zone: zone)
-    var reader = AggregateReader(source, try Aggregator(aggregates, in: source.columns), nil)
     let version = try source.version()
-    try reader.readGroups(&keys, flag: flag, onProgress: onProgress)
+    let groups = try source.aggregatedGroups(
+      groupings, aggregates, in: zone, flag: flag, onProgress: onProgress)
     guard try source.version() == version else {
       throw TableError(.conflict, "the table changed while it was read; read it again")
     }
-    let order = keys.sortedGroups()
     let summary = Summary(
-      groupings, ColumnNames(source.columns), keys, order, reader.aggregator.results(order))
+      groupings, ColumnNames(source.columns), groups.keys, groups.order, groups.results)
     columns = summary.columns
     batches = summary.batches
     starts = batches.starts

@@ -184,4 +184,57 @@ import Testing
         left.cells.map(\.description) == right.cells.map(\.description), "\(left.column.name)")
     }
   }
+
+  /// Summaries by nearly unique keys searched for each key, and needed twice the time and memory of a list.
+  @Test(arguments: 0..<200)
+  func `aggregates of values that become a list are those of groups`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let columns = [
+      Column("key"), Column("number", reads: .real), Column("text"), Column("date", .date),
+    ]
+    let types = columns.map(\.type)
+    var drawn = Drawn(&generator, types: types)
+    let kinds = [4, 60, 100_000].randomElement(using: &generator)!
+    let hasMissing = Bool.random(using: &generator)
+    for row in drawn.rows.indices {
+      let key = Int.random(in: 0..<kinds, using: &generator)
+      drawn.rows[row][0] = hasMissing && key % 9 == 0 ? .missing : .text("key \(key)")
+      let numbers = ["", "0.1", "-2", "300000000000000000", "-7.50", "123456789012345678901"]
+      drawn.rows[row][1] = .text(Array(numbers.randomElement(using: &generator)!.utf8))
+    }
+    let aggregates = try Aggregate.list(
+      "rows, sum number, mean number, median number, distinct number, min text, max text, "
+        + "min date, first text, last text, empty text",
+      ColumnNames(columns))
+    func rows(listsFrom: Int?) throws -> AggregatedRows {
+      var rows = AggregatedRows(
+        try Aggregator(aggregates, in: columns, countsRows: false), nil)
+      let wanted = try rows.group(
+        by: GroupKeys([Grouping(column: 0)], in: columns, listsFrom: listsFrom))
+      #expect(wanted == [0, 1, 2, 3])
+      return rows
+    }
+    var (groups, _) = try collected(rows(listsFrom: nil), drawn, types, &generator)
+    let listsFrom = Int.random(in: 1...30, using: &generator)
+    let (whole, merged) = try collected(rows(listsFrom: listsFrom), drawn, types, &generator)
+    let order = groups.sortGroups()
+    let keys = try #require(groups.keys)
+    let expected = groups.aggregator.results(order) { keys.rowCount(ofGroup: $0) }
+    for var listed in [whole, merged] {
+      #expect(listed.sortGroups() == order)
+      let listedKeys = try #require(listed.keys)
+      let results = listed.aggregator.results(order) { listedKeys.rowCount(ofGroup: $0) }
+      for (left, right) in zip(expected, results) {
+        #expect(left.column == right.column)
+        #expect(left.cells == right.cells, "\(left.column.name)")
+      }
+      let titles = [keys, listedKeys].map { keys in
+        let builder = BatchBuilder([.text])
+        keys.append(0, ofGroups: order[...], to: builder.columns[0])
+        let batch = builder.finish(rowCount: order.count)
+        return order.indices.map { batch.row($0) }
+      }
+      #expect(titles[0] == titles[1])
+    }
+  }
 }
