@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Foundation
+import Synchronization
 import TabellaThreads
 import Testing
 
@@ -24,5 +25,21 @@ import Testing
       #expect(processors == Int(allowed))
     }
     #expect(tabella_system_processor_count() == allowed)
+  }
+
+  /// A pool has each value once, keeps a limited number, and frees all others.
+  @Test func poolsFreeWhatTheyDoNotKeep() {
+    let freed = Mutex<[Int]>([])
+    do {
+      let pool = Pool([1, 2], limit: 3) { value in freed.withLock { $0.append(value) } }
+      #expect(pool.take() == 2)
+      #expect(pool.take() == 1)
+      #expect(pool.take() == nil)
+      for value in 3...6 { pool.add(value) }
+      #expect(pool.count == 3)
+      #expect(freed.withLock { $0 } == [6])
+      #expect(pool.take() == 5)
+    }
+    #expect(freed.withLock { $0 } == [6, 3, 4])
   }
 }

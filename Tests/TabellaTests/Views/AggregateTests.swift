@@ -455,18 +455,19 @@ import Testing
   /// than are computed together.
   @Test(arguments: [1, 30, 60, 250, 100_000])
   func `the rows of a summary with small batches are those of one batch`(limit: Int) throws {
-    let columns = [Column("c"), Column("n", reads: .real)]
+    let columns = [Column("c"), Column("n", reads: .real), Column("t")]
     let rows: [[Cell]] = (0..<700).map { row in
       [
         row % 9 == 0 ? .missing : .text(String(repeating: "x", count: row % 13) + "\(row % 25)"),
         .text(row % 7 == 0 ? String(repeating: "9", count: row % 40 + 20) : "\(row).5"),
+        .text(String(repeating: "long ", count: row % 50)),
       ]
     }
     var keys = try GroupKeys([Grouping(column: 0)], in: columns)
     var aggregator = try Aggregator(
-      Aggregate.list("rows, sum n, min c", ColumnNames(columns)), in: columns)
+      Aggregate.list("rows, sum n, min c, max t", ColumnNames(columns)), in: columns)
     let batch = AwkwardCells.batch(
-      columns.indices.map { column in rows.map { $0[column] } }, [.text, .text])
+      columns.indices.map { column in rows.map { $0[column] } }, [.text, .text, .text])
     var groups: [UInt32] = []
     keys.number(Batch(rowCount: rows.count, columns: [batch.columns[0]]), &groups)
     aggregator.makeRoom(forGroups: keys.groupCount)
@@ -493,6 +494,46 @@ import Testing
       }
     }
     if limit < 100 { #expect(parts.batches.count > 5) }
+  }
+
+  /// Text that reads as dates is compared as dates, and the first of equal dates remains. Other text does not count.
+  @Test func `dates in text are compared as dates`() throws {
+    let source = InMemorySource(
+      [Column("day", reads: .date)],
+      sections: [
+        (
+          nil, nil, nil,
+          [
+            ["10 o'clock"], ["2026-01-02T00:00:00Z"], ["2026-01-02"], ["2026-11-03"], ["none"],
+            ["2026-11-03T00:00:00Z"], [""],
+          ]
+        )
+      ])
+    let summary = try source.summarized(
+      computing: [Aggregate(.min, ofColumn: 0), Aggregate(.max, ofColumn: 0)])
+    #expect(
+      try Naive(reading: summary).sections[0].rows == [["2026-01-02T00:00:00Z", "2026-11-03"]])
+  }
+
+  /// The sum of reals depends on the order of the additions, so groups with sums cannot be merged, and keys become no list.
+  @Test(arguments: [Column("n", .real), Column("n", reads: .real)])
+  func `sums of many groups of few rows`(column: Column) throws {
+    var sums: [String: Double] = [:]
+    let rows: [[Cell]] = (0..<40_000).map { row in
+      // Nearly all keys differ, then each is there twice.
+      let key = "k\(row * 7919 % 20_011)"
+      sums[key, default: 0] += Double(row)
+      return [.text(Array(key.utf8)), column.type == .real ? .real(Double(row)) : "\(row)"]
+    }
+    let source = InMemorySource([Column("key"), column], sections: [(nil, nil, nil, rows)])
+    let summary = try source.summarized(
+      by: [Grouping(column: 0)], computing: [.rows, Aggregate(.sum, ofColumn: 1)])
+    let computed = try Naive(reading: summary).sections[0].rows
+    #expect(computed.count == sums.count)
+    for row in computed where sums[row[0].description] != Double(row[2].description) {
+      Issue.record("\(row)")
+    }
+    #expect(computed.map { Int($0[1].description)! }.reduce(0, +) == rows.count)
   }
 
   /// An error names the row of the table itself, also through views.
