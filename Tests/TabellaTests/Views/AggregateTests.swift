@@ -523,7 +523,8 @@ import Testing
       // Nearly all keys differ, then each is there twice.
       let key = "k\(row * 7919 % 20_011)"
       sums[key, default: 0] += Double(row)
-      return [.text(Array(key.utf8)), column.type == .real ? .real(Double(row)) : "\(row)"]
+      let number: Cell = column.type == .real ? .real(Double(row)) : .text(Array("\(row)".utf8))
+      return [.text(Array(key.utf8)), number]
     }
     let source = InMemorySource([Column("key"), column], sections: [(nil, nil, nil, rows)])
     let summary = try source.summarized(
