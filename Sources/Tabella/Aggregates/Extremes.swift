@@ -8,6 +8,8 @@ struct Extremes {
     var content = 0
     /// The number of bytes; ``none`` if there is no value.
     var count = Slot.none
+    /// The number of bytes in `bytes` that belong to the value.
+    var room: UInt32 = 0
 
     static let none = UInt32.max
   }
@@ -17,7 +19,7 @@ struct Extremes {
   /// For each group, the ``OrderWords`` word of its value.
   private var words: [UInt64] = []
   private var slots: [Slot] = []
-  /// Texts and binary values. Those that were replaced can remain between them.
+  /// Texts and binary values. Those that were replaced by longer ones remain between them.
   private var bytes: [UInt8] = []
 
   /// Finds the last values if `isGreatest` is true, otherwise the first ones.
@@ -103,20 +105,24 @@ struct Extremes {
   }
 
   private mutating func store(_ text: UnsafeRawBufferPointer, in group: Int) {
-    let slot = slots[group]
-    var content = slot.content
-    // A shorter text takes the place of the one before.
-    if slot.count == Slot.none || text.count > Int(slot.count) {
-      content = bytes.count
-      bytes.makeRoom(for: text.count)
-      bytes += text
-    } else {
-      bytes.withUnsafeMutableBytes {
-        UnsafeMutableRawBufferPointer(rebasing: $0[content...]).copyMemory(from: text)
-      }
+    var slot = slots[group]
+    if text.count > Int(slot.room) {
+      // The room doubles, so that all rooms of a group take at most twice as much as the last one.
+      let room = max(text.count, min(2 * Int(slot.room), Int(Slot.none)))
+      slot.content = bytes.count
+      slot.room = UInt32(truncatingIfNeeded: room)
+      bytes.makeRoom(for: room)
+      bytes += repeatElement(0, count: room)
     }
-    slots[group] = Slot(content: content, count: UInt32(truncatingIfNeeded: text.count))
+    bytes.withUnsafeMutableBytes {
+      UnsafeMutableRawBufferPointer(rebasing: $0[slot.content...]).copyMemory(from: text)
+    }
+    slot.count = UInt32(truncatingIfNeeded: text.count)
+    slots[group] = slot
   }
+
+  /// The number of bytes of all texts and binary values, with those that were replaced.
+  var byteCount: Int { bytes.count }
 
   /// The value of a group; missing if there is none.
   func cell(ofGroup group: Int) -> Cell {

@@ -496,6 +496,26 @@ import Testing
     if limit < 100 { #expect(parts.batches.count > 5) }
   }
 
+  /// Values that replace each other, longer and shorter ones in turns, do not collect.
+  @Test(arguments: [ColumnType.text, .binary])
+  func `the memory of last values does not depend on the number of rows`(type: ColumnType) {
+    var extremes = Extremes(Column("c", type), isGreatest: true)
+    extremes.makeRoom(forGroups: 2)
+    for number in 0..<20_000 {
+      // Each value comes after all before it.
+      let text = Array("\(100_000 + number)\(String(repeating: "x", count: number * 7 % 50))".utf8)
+      let cells = AwkwardCells.batch([[type == .text ? .text(text) : .binary(text)]], [type])
+      let values = OrderWords(Column("c", type), cells.columns[0])
+      [UInt32(number % 2)].withUnsafeBufferPointer {
+        extremes.add(cells.columns[0], values, groups: $0)
+      }
+      if number >= 19_998 {
+        #expect(extremes.cell(ofGroup: number % 2) == (type == .text ? .text(text) : .binary(text)))
+      }
+    }
+    #expect(extremes.byteCount < 400)
+  }
+
   /// Text that reads as dates is compared as dates, and the first of equal dates remains. Other text does not count.
   @Test func `dates in text are compared as dates`() throws {
     let source = InMemorySource(
