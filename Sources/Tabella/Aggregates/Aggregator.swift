@@ -336,7 +336,7 @@ private struct ColumnState {
     func cells(_ values: [Cell]) -> AggregateColumn {
       AggregateColumn(own, count: order.count) { rows in order[rows].map { values[Int($0)] } }
     }
-    // A closure that uses `self` would copy it for each row.
+    // No closure uses `self`, because each call would copy it.
     switch function {
     case .rows: preconditionFailure("the number of rows belongs to no column")
     case .distinct:
