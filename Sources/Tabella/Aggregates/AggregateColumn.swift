@@ -27,9 +27,10 @@ struct AggregateColumn {
     (self.column, count, values) = (column, order.count, .extremes(extremes, order: order))
   }
 
-  /// `integers` returns the integers of some of `count` rows.
-  init(integers count: Int, name: String, _ integers: @escaping (Range<Int>) -> [Int64]) {
-    (column, self.count, values) = (Column(name, .integer), count, .integers(integers))
+  /// Integers of groups, in the given order.
+  init(of order: [UInt32], name: String, _ integer: @escaping (UInt32) -> Int) {
+    (column, count) = (Column(name, .integer), order.count)
+    values = .integers { rows in order[rows].map { Int64(integer($0)) } }
   }
 
   /// Exact numbers as a column: of integers if all fit, otherwise of text that reads as numbers. `numbers` returns the

@@ -220,7 +220,7 @@ private struct ColumnState {
     }
     if functions.contains(.distinct) { addDistinct(cells, groups) }
     if functions.contains(.empty) {
-      for row in 0..<cells.count where !counts(cells, row) { empties[Int(groups[row])] += 1 }
+      for row in 0..<cells.count where !cells.hasValue(row) { empties[Int(groups[row])] += 1 }
     }
     if functions.contains(.min) || functions.contains(.max) {
       let values = OrderWords(column, cells)
@@ -228,7 +228,7 @@ private struct ColumnState {
       if functions.contains(.max) { greatest.add(cells, values, groups: groups) }
     }
     if functions.contains(.first) {
-      for row in 0..<cells.count where firsts[Int(groups[row])] == .missing && counts(cells, row) {
+      for row in 0..<cells.count where firsts[Int(groups[row])] == .missing && cells.hasValue(row) {
         firsts[Int(groups[row])] = cells[row]
       }
     }
@@ -236,17 +236,10 @@ private struct ColumnState {
       // The last row of a group in the batch is the first one from its end.
       var seen: Set<UInt32> = []
       for row in (0..<cells.count).reversed()
-      where counts(cells, row) && seen.insert(groups[row]).inserted {
+      where cells.hasValue(row) && seen.insert(groups[row]).inserted {
         lasts[Int(groups[row])] = cells[row]
       }
     }
-  }
-
-  /// Whether a cell is a value: not missing, and not empty text.
-  @inline(__always)
-  private func counts(_ cells: ColumnBatch, _ row: Int) -> Bool {
-    if cells.missingCount > 0, cells.isMissing(row) { return false }
-    return !cells.type.isBytes || cells.withBytes(at: row) { !$0.isEmpty }
   }
 
   private mutating func addReals(_ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>) {
@@ -307,7 +300,7 @@ private struct ColumnState {
   }
 
   private mutating func addDistinct(_ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>) {
-    for row in 0..<cells.count where counts(cells, row) {
+    for row in 0..<cells.count where cells.hasValue(row) {
       let value =
         cells.type.isBytes
         ? cells.withBytes(at: row) { values.number(of: $0) }
@@ -424,15 +417,6 @@ private struct ColumnState {
       // A half has at most one more digit.
       return ExactNumber(sum.value(ofGroup: 0).divided(by: 2, significant: .max))
     default: preconditionFailure("\(function.rawValue) needs no count of numbers")
-    }
-  }
-}
-
-extension AggregateColumn {
-  /// A column of the integers of groups.
-  fileprivate init(of order: [UInt32], name: String, _ integer: @escaping (UInt32) -> Int) {
-    self.init(integers: order.count, name: name) { rows in
-      order[rows].map { Int64(integer($0)) }
     }
   }
 }

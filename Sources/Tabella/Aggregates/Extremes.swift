@@ -179,9 +179,7 @@ struct OrderWords {
   init(_ column: Column, _ cells: ColumnBatch) {
     let values = OrderWords.areExact(column) ? column.values(of: cells) : cells
     hasValue = (0..<cells.count).map { row in
-      if cells.missingCount > 0, cells.isMissing(row) { return false }
-      if cells.type.isBytes, cells.withBytes(at: row, { $0.isEmpty }) { return false }
-      return values.missingCount == 0 || !values.isMissing(row)
+      cells.hasValue(row) && (values.missingCount == 0 || !values.isMissing(row))
     }
     words = Array(repeating: 0, count: cells.count)
     for row in words.indices where hasValue[row] {
@@ -239,6 +237,13 @@ struct OrderWords {
 }
 
 extension ColumnBatch {
+  /// Whether a cell is a value: not missing, and not empty text.
+  @inline(__always)
+  func hasValue(_ row: Int) -> Bool {
+    if missingCount > 0, isMissing(row) { return false }
+    return !type.isBytes || withBytes(at: row) { !$0.isEmpty }
+  }
+
   /// The bits of a value that is no text or binary.
   fileprivate func bits(_ row: Int) -> Int {
     switch type {

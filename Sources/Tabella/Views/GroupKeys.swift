@@ -133,6 +133,7 @@ struct GroupKeys: RowCollector {
   private var nextDecision: Int
   /// With fewer groups, a table of all of them is in the fast caches of a processor.
   static let usualListsFrom = 1 << 14
+
   /// The last decision. The keys of all shares have it in common.
   private let lastDecision = Decision()
 
@@ -147,7 +148,7 @@ struct GroupKeys: RowCollector {
   var hasEmptyGroup: Bool { sizes.hasEmpty }
 
   /// `zone` is the zone of days and hours. If there are `listsFrom` values of a single key, they may become a list. Rows
-  /// with equal values are then in several groups until ``finish()``.
+  /// with equal values are then in several groups until ``sortGroups()``.
   ///
   /// Throws ``TableError`` with `.invalidArgument` if a column does not exist, or if its values cannot be grouped in this
   /// way.

@@ -4,7 +4,7 @@ import Synchronization
 import TabellaThreads
 import Testing
 
-/// Threads that share work with their creator.
+/// Threads that share work with their creator, and the values that they use in turns.
 @Suite struct ThreadTests {
   /// A thread that was moved to another processor may afterwards run on all processors of its creator, and so may its
   /// creator. The numbers include threads for which there is no processor.
