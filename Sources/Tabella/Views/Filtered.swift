@@ -231,7 +231,7 @@ public final class FilteredSource: MappedSource {
   }
 
   /// The number of batches that one thread reads before threads look for some rows.
-  private static let aloneForSome = 16
+  private static let aloneForSome = 2
 
   /// Whether so few rows pass that their cells can be read again. Threads find rows, and do not keep their cells.
   private func fewPass(_ state: Section) -> Bool { state.passing.count * 1000 <= state.read }

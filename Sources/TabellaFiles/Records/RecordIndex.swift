@@ -253,26 +253,42 @@ public final class RecordIndex {
   /// The offset of the first record.
   var start: Int { offsets[0] }
 
-  /// The offset of a record that probably begins within some bytes after `offset`; nil if there is none.
-  func likelyRecord(after offset: Int, within count: Int) throws(TableError) -> Int? {
-    let sample = try source.bytes(at: offset - 1, count: count)
-    return sample.withUnsafeBytes { sample in
-      guard let (start, rest) = segmentStart(in: sample, at: offset, isEnd: sample.count < count)
-      else { return nil }
-      guard start.state.inside != 0 else { return start.offset }
-      // A record begins after the first line feed outside quotes. An estimate in small steps keeps the border near.
-      var (state, last, at) = (start.state, 0, 0)
-      while at < rest.count {
-        let step = UnsafeRawBufferPointer(rebasing: rest[at..<min(at + 1 << 10, rest.count)])
-        let text = step.baseAddress!.assumingMemoryBound(to: UInt8.self)
-        // A CR at the end of a step can be half of a CRLF.
-        if tabella_scan_count(text, step.count, rules.scan, &state, &last) > 0, step[last] == 10 {
-          return start.offset + at + last + 1
-        }
-        at += step.count
-      }
-      return nil
+  /// The offset of a record that probably begins within `most` bytes after `offset`; nil if there is none. Reads `count`
+  /// bytes at a time.
+  func likelyRecord(
+    after offset: Int, within most: Int, readingBy count: Int
+  ) throws(TableError) -> Int? {
+    var start = offset
+    while start < offset + most - 1 {
+      let sample = try source.bytes(at: start - 1, count: count)
+      let isEnd = sample.count < count
+      let record = sample.withUnsafeBytes { likelyRecord(in: $0, after: start, isEnd: isEnd) }
+      if record != nil || isEnd { return record }
+      // The last byte can be an escape of the next one.
+      start += count - 1
     }
+    return nil
+  }
+
+  /// The offset of a record that probably begins in a sample, which begins in front of `offset`. `isEnd` says whether the
+  /// text ends with the sample.
+  private func likelyRecord(
+    in sample: UnsafeRawBufferPointer, after offset: Int, isEnd: Bool
+  ) -> Int? {
+    guard let (start, rest) = segmentStart(in: sample, at: offset, isEnd: isEnd) else { return nil }
+    guard start.state.inside != 0 else { return start.offset }
+    // A record begins after the first line feed outside quotes. An estimate in small steps keeps the border near.
+    var (state, last, at) = (start.state, 0, 0)
+    while at < rest.count {
+      let step = UnsafeRawBufferPointer(rebasing: rest[at..<min(at + 1 << 10, rest.count)])
+      let text = step.baseAddress!.assumingMemoryBound(to: UInt8.self)
+      // A CR at the end of a step can be half of a CRLF.
+      if tabella_scan_count(text, step.count, rules.scan, &state, &last) > 0, step[last] == 10 {
+        return start.offset + at + last + 1
+      }
+      at += step.count
+    }
+    return nil
   }
 
   /// The first line feed of a sample, which begins in front of `offset`: the place after it with the more plausible
@@ -280,12 +296,13 @@ public final class RecordIndex {
   private func segmentStart(
     in sample: UnsafeRawBufferPointer, at offset: Int, isEnd: Bool
   ) -> (start: ScanStart, rest: UnsafeRawBufferPointer)? {
-    let escape = rules.escape
-    guard
-      let feed = sample.indices.dropFirst().first(where: {
-        sample[$0] == 10 && sample[$0 - 1] != escape
-      })
-    else { return nil }
+    var feed = 0
+    repeat {
+      guard let start = sample.baseAddress.map({ $0 + feed + 1 }), feed + 1 < sample.count,
+        let found = memchr(start, 10, sample.count - feed - 1)
+      else { return nil }
+      feed += 1 + UnsafeRawPointer(found) - start
+    } while sample[feed - 1] == rules.escape
     let rest = UnsafeRawBufferPointer(rebasing: sample[(feed + 1)...])
     let outside = tabella_scan_start()
     var inside = outside

@@ -9,7 +9,10 @@ extension RecordReader {
     return offset < sizes.ahead * 4 ? sizes.ahead * 4 : sizes.ahead * 8
   }
   /// The number of bytes in the buffer that are searched before more are read. Reading moves them.
-  private var leastWindow: Int { sizes.ahead / 16 }
+  /// Several records probably end in them.
+  private var leastWindow: Int {
+    max(1, sizes.ahead / 16, min(2 * index.averageSize, sizes.ahead))
+  }
   /// The smallest and the largest page around a hit. Pages grow while they have several found records.
   private var pageSizes: ClosedRange<Int> {
     min(sizes.next, max(sizes.next / 1024, 2 * index.averageSize))...sizes.next
@@ -111,16 +114,31 @@ extension RecordReader {
   /// The number of bytes to search next from an offset on.
   private func windowSize(at offset: Int) -> Int {
     let held = heldEnd - offset
-    return held >= max(leastWindow, 1) ? min(held, sizes.ahead) : sizes.ahead
+    return held >= leastWindow ? min(held, sizes.ahead) : sizes.ahead
   }
 
   /// Reads a window of the text that begins with a record, and counts the records in front of the first hit.
+  ///
+  /// The window grows until a record ends in it.
   private func skip(
     _ start: (number: Int, offset: Int), _ finder: RecordFinder
   ) throws(TableError) -> Skip {
+    var size = windowSize(at: start.offset)
+    while true {
+      let skip = try skip(start, size, finder)
+      guard skip.stop == .window, skip.offset == start.offset else { return skip }
+      guard size < Int(Int32.max) else { throw rules.tooLarge(start.number, at: start.offset) }
+      size = max(sizes.ahead, min(2 * size, Int(Int32.max)))
+    }
+  }
+
+  /// Counts the records of a window of `size` bytes in front of the first hit.
+  private func skip(
+    _ start: (number: Int, offset: Int), _ size: Int, _ finder: RecordFinder
+  ) throws(TableError) -> Skip {
     guard
       let (bytes, count, isEnd) = try hold(
-        windowSize(at: start.offset), at: start.offset, ahead: sizes.ahead, Need(waits: true)),
+        size, at: start.offset, ahead: sizes.ahead, Need(waits: true)),
       count > 0
     else {
       index.note(number: start.number, at: start.offset, isEnd: true)
@@ -136,7 +154,7 @@ extension RecordReader {
     let begin = ended > 0 ? last + 1 : 0
     var skip = Skip(
       number: start.number + ended, offset: start.offset + begin,
-      stop: hit < count ? .hit : isEnd ? .end : ended > 0 ? .window : .unclear)
+      stop: hit < count ? .hit : isEnd ? .end : .window)
     // A text need not end with a line end.
     if skip.stop == .end, begin < count {
       if state.inside != 0 { return Skip(number: skip.number, offset: skip.offset, stop: .unclear) }

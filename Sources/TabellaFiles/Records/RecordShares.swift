@@ -23,8 +23,10 @@ package final class RecordShares {
     $0.text.deallocate()
     $0.separatorOffsets.deallocate()
   }
-  /// The number of bytes in which the start of a share is searched. A wrong start is noticed, so few bytes are enough.
+  /// The number of bytes that decide where a share starts. A wrong start is noticed, so few bytes are enough.
   private var sample: Int { min(max(size / 16, 4 << 10), 16 << 10) }
+  /// The number of bytes in which the start of a share is searched. Long records need many.
+  private let searched: Int
   private let first: Int
   /// The number and the offset of the record after the shares that were taken.
   package private(set) var taken: (number: Int, offset: Int)
@@ -37,6 +39,7 @@ package final class RecordShares {
     sizes = whole.sizes.fitting(size)
     self.end = end
     first = offset
+    searched = min(size / 2, 4 * whole.index.averageSize)
     count = (end - offset + size - 1) / size
     taken = (number, offset)
   }
@@ -44,9 +47,9 @@ package final class RecordShares {
   /// The offset at which a share begins; nil if it is empty.
   private func start(of number: Int) throws(TableError) -> Int? {
     if number == 0 { return first }
-    guard let start = try whole.index.likelyRecord(after: first + size * number, within: sample),
-      start < end
-    else { return nil }
+    let start = try whole.index.likelyRecord(
+      after: first + size * number, within: max(sample, searched), readingBy: sample)
+    guard let start, start < end else { return nil }
     return start
   }
 
