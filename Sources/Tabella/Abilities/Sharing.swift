@@ -46,6 +46,7 @@ extension TableDataSource {
     case let source as CheckedSource: sharer = source.sharer
     case let source as FilteredSource: sharer = source
     case let source as JoinedSource: sharer = source
+    case let source as SummarizedSource: sharer = source
     case is MappedSource: sharer = nil
     default: sharer = self as? any RowSharing
     }

@@ -93,15 +93,15 @@ struct Aggregator {
     for index in states.indices { states[index].combine(nil, groups) }
   }
 
-  /// The results, one column per aggregate, and one row per group in the given order. `rowCount` returns the number of rows
-  /// of a group if the caller counts them.
-  func results(_ order: [UInt32], rowCount: ((UInt32) -> Int)? = nil) -> [AggregateColumn] {
+  /// The results for some groups, one column per aggregate. `rowCount` returns the number of rows of a group if the caller
+  /// counts them.
+  func results(_ groups: [UInt32], rowCount: ((UInt32) -> Int)? = nil) -> [AggregateColumn] {
     aggregates.map { aggregate in
       let name = aggregate.name(names)
       guard let column = aggregate.readColumn, let index = columns.firstIndex(of: column) else {
-        return AggregateColumn(of: order, name: name, rowCount ?? { [counts] in counts[Int($0)] })
+        return AggregateColumn(name: name, rowCount ?? { [counts] in counts[Int($0)] })
       }
-      return states[index].result(aggregate.function, name: name, order)
+      return states[index].result(aggregate.function, name: name, groups)
     }
   }
 }
@@ -322,21 +322,20 @@ private struct ColumnState {
   // Results
 
   func result(
-    _ function: Aggregate.Function, name: String, _ order: [UInt32]
+    _ function: Aggregate.Function, name: String, _ groups: [UInt32]
   ) -> AggregateColumn {
     var own = column
     own.name = name
     func cells(_ values: [Cell]) -> AggregateColumn {
-      AggregateColumn(own, count: order.count) { rows in order[rows].map { values[Int($0)] } }
+      AggregateColumn(own) { groups in groups.map { values[Int($0)] } }
     }
     // No closure uses `self`, because each call would copy it.
     switch function {
     case .rows: preconditionFailure("the number of rows belongs to no column")
-    case .distinct:
-      return AggregateColumn(of: order, name: name) { [distinct] in distinct[Int($0)] }
-    case .empty: return AggregateColumn(of: order, name: name) { [empties] in empties[Int($0)] }
-    case .min: return AggregateColumn(own, least, of: order)
-    case .max: return AggregateColumn(own, greatest, of: order)
+    case .distinct: return AggregateColumn(name: name) { [distinct] in distinct[Int($0)] }
+    case .empty: return AggregateColumn(name: name) { [empties] in empties[Int($0)] }
+    case .min: return AggregateColumn(own, least)
+    case .max: return AggregateColumn(own, greatest)
     case .first: return cells(firsts)
     case .last: return cells(lasts)
     case .sum, .mean, .median, .percentile:
@@ -344,35 +343,36 @@ private struct ColumnState {
         return cells(
           counts.indices.map { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) })
       }
-      return exactNumbers(function, name: name, order)
+      return exactNumbers(function, name: name, groups)
     }
   }
 
   private func exactNumbers(
-    _ function: Aggregate.Function, name: String, _ order: [UInt32]
+    _ function: Aggregate.Function, name: String, _ groups: [UInt32]
   ) -> AggregateColumn {
     func column(
-      _ kinds: NumberKinds, _ numbers: @escaping (Range<Int>) -> [ExactNumber?]
+      _ kinds: NumberKinds, _ numbers: @escaping (ArraySlice<UInt32>) -> [ExactNumber?]
     ) -> AggregateColumn {
       AggregateColumn(
-        count: order.count, kinds, name: name, unit: self.column.unit,
-        hasComma: self.column.hasDecimalComma, numbers)
+        kinds, name: name, unit: self.column.unit, hasComma: self.column.hasDecimalComma, numbers)
     }
     var kinds = NumberKinds()
     guard function == .sum else {
-      let numbers = order.map { group in
-        counts[Int(group)] == 0 ? nil : exact(function, ofGroup: Int(group))
+      var numbers = [ExactNumber?](repeating: nil, count: counts.count)
+      for group in groups.map(Int.init) where counts[group] > 0 {
+        let number = exact(function, ofGroup: group)
+        kinds.add(number)
+        numbers[group] = number
       }
-      for number in numbers { kinds.add(number) }
-      return column(kinds) { Array(numbers[$0]) }
+      return column(kinds) { [numbers] groups in groups.map { numbers[Int($0)] } }
     }
     // A sum is computed so fast that it need not be stored. In the order of memory, all are read even faster.
-    if order.count == sums.count {
+    if groups.count == sums.count {
       for group in 0..<sums.count { kinds.add(sums[group]) }
     } else {
-      for group in order { kinds.add(sums[Int(group)]) }
+      for group in groups { kinds.add(sums[Int(group)]) }
     }
-    return column(kinds) { [sums] rows in sums.numbers(ofGroups: order[rows]) }
+    return column(kinds) { [sums] groups in sums.numbers(ofGroups: groups) }
   }
 
   private func real(_ function: Aggregate.Function, ofGroup group: Int) -> Double {

@@ -25,34 +25,38 @@ extension TableDataSource {
       self, try Aggregator(aggregates, in: columns), try Aggregator(aggregates, in: columns))
     try reader.readSections(flag: flag, onProgress: onProgress)
     let order = reader.sectionOrder.map { UInt32(truncatingIfNeeded: $0) }
-    let (results, total) = (reader.aggregator.results(order), reader.total?.results([0]) ?? [])
+    let results = reader.aggregator.results(order)
+    let values = results.map { $0.cells(ofGroups: order[...]) }
+    let total = reader.total?.results([0]) ?? []
     // The reader may have read the rows in another order than the sections have.
-    let totals = zip(aggregates, zip(results, total)).map { aggregate, values in
+    let totals = zip(aggregates, zip(values, total)).map { aggregate, values in
       switch aggregate.function {
-      case .first: values.0.cells.first { $0 != .missing } ?? .missing
-      case .last: values.0.cells.last { $0 != .missing } ?? .missing
-      default: values.1[0]
+      case .first: values.0.first { $0 != .missing } ?? .missing
+      case .last: values.0.last { $0 != .missing } ?? .missing
+      default: values.1.cells(ofGroups: [0])[0]
       }
     }
     return SectionAggregates(
       columns: results.map(\.column),
-      sections: order.indices.map { section in results.map { $0[section] } },
+      sections: order.indices.map { section in values.map { $0[section] } },
       totalColumns: total.map(\.column), total: totals)
   }
 }
 
 extension TableDataSource {
-  /// Computes an aggregate of some sections. Reads only their rows.
+  /// Computes an aggregate of some sections. Reads only their rows. The cells are in the order of `sections`.
   func aggregate(
     _ aggregate: Aggregate, ofSections sections: [Int], flag: CancelFlag
-  ) throws(TableError) -> AggregateColumn {
+  ) throws(TableError) -> (column: Column, cells: [Cell]) {
     var reader = AggregateReader(self, try Aggregator([aggregate], in: columns), nil)
     try reader.read(sections: sections, flag: flag)
-    return reader.aggregator.results(sections.indices.map { UInt32(truncatingIfNeeded: $0) })[0]
+    let groups = sections.indices.map { UInt32(truncatingIfNeeded: $0) }
+    let result = reader.aggregator.results(groups)[0]
+    return (result.column, result.cells(ofGroups: groups[...]))
   }
 
   /// Reads all rows, groups them, and computes aggregates of each group. `order` has the groups in the order of their
-  /// keys, and `results` has them in this order.
+  /// keys.
   func aggregatedGroups(
     _ groupings: [Grouping], _ aggregates: [Aggregate], in zone: Zone, flag: CancelFlag,
     onProgress: (Int) -> Void

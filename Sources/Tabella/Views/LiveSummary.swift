@@ -4,8 +4,6 @@ final class LiveSummary {
   private let groupings: [Grouping]
   private let aggregates: [Aggregate]
   private let zone: Zone
-  /// The summary that the caller has.
-  var shown: Summary
   private(set) var version: Version?
   /// The source by groups, since the first change.
   private var grouped: GroupedSource?
@@ -18,13 +16,12 @@ final class LiveSummary {
 
   init(
     _ source: any TableDataSource, by groupings: [Grouping], computing aggregates: [Aggregate],
-    in zone: Zone, showing shown: Summary, _ version: Version?
+    in zone: Zone, _ version: Version?
   ) {
     self.source = source
     self.groupings = groupings
     self.aggregates = aggregates
     self.zone = zone
-    self.shown = shown
     self.version = version
   }
 
@@ -50,7 +47,7 @@ final class LiveSummary {
   private func summary(after changes: [ChangeBatch.Change]?) throws(TableError) -> Summary {
     guard !groupings.isEmpty else { return try summaryOfAllRows() }
     if let changes, let grouped { try follow(changes, grouped) } else { try readAll() }
-    guard let grouped, let aggregator else { return shown }
+    guard let grouped, let aggregator else { preconditionFailure("all rows were read") }
     let index = try grouped.grouped()
     return Summary(
       groupings, ColumnNames(source.columns), index.keys, index.groups.numbersInKeys,

@@ -31,8 +31,9 @@ enum NaturalCode {
   ) -> Int {
     var writer = Writer(place)
     var at = 0
-    var (hasUpperCase, hasZeros) = (false, false)
-    while at < text.count, writer.count < limit {
+    var hasZeros = false
+    // The byte in front of a run says how long it is, so a run ends before the code does.
+    while at < text.count, writer.count < limit || writer.hasRun(before: limit) {
       if at + 8 <= text.count {
         let block = text.loadUnaligned(fromByteOffset: at, as: UInt64.self)
         if isPlain(block) {
@@ -42,27 +43,30 @@ enum NaturalCode {
         }
       }
       let stop = min(at + 8, text.count)
-      while at < stop, writer.count < limit {
+      while at < stop {
         let byte = text[at]
-        if isDigit(byte) {
-          let run = DigitRun(text, at)
-          hasZeros = hasZeros || run.zeros > 0
-          writer.append(run, of: text, limit)
-          at = run.end
+        if byte < firstPlain {
+          writer.append(escaping: byte)
+          at += 1
           continue
         }
-        if isUpperCase(byte) {
-          hasUpperCase = true
-          writer.append(byte | 0x20)
-        } else {
-          writer.append(escaping: byte)
+        let next = at + 1 < text.count ? text[at + 1] : 0
+        if writer.append(byte, before: next) {
+          at += 1
+          continue
         }
-        at += 1
+        // Long runs are rare.
+        while at > 0, isDigit(text[at - 1]) { at -= 1 }
+        let run = DigitRun(text, at)
+        hasZeros = hasZeros || run.zeros > 0
+        writer.append(run, of: text, limit)
+        at = run.end
+        break
       }
     }
     guard writer.count < limit else { return writer.count }
-    if hasZeros { writeZeros(of: text, &writer, limit) }
-    if hasUpperCase { writeUpperCase(of: text, &writer, limit) } else { writer.append(end) }
+    if hasZeros || writer.hasSkipped { writeZeros(of: text, &writer, limit) }
+    if writer.hasFolded { writeUpperCase(of: text, &writer, limit) } else { writer.append(end) }
     return writer.count
   }
 
@@ -146,6 +150,18 @@ enum NaturalCode {
   private struct Writer {
     private let place: UnsafeMutableRawPointer
     private(set) var count = 0
+    /// The place of the byte that says how long the current run of digits is; `count` outside runs.
+    private var lengthPlace = 0
+    /// The combined bits of upper case that were added, and of zeros that were skipped.
+    private var (folded, skipped): (UInt8, Int) = (0, 0)
+
+    /// Whether a letter was folded.
+    var hasFolded: Bool { folded != 0 }
+    /// Whether a leading zero of a short run was left out.
+    var hasSkipped: Bool { skipped != 0 }
+
+    /// Whether the last character is a digit of a run that begins in front of a place.
+    func hasRun(before place: Int) -> Bool { lengthPlace != count && lengthPlace < place }
 
     init(_ place: UnsafeMutableRawPointer) { self.place = place }
 
@@ -153,12 +169,38 @@ enum NaturalCode {
     mutating func append(_ byte: UInt8) {
       place.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
       count &+= 1
+      lengthPlace = count
     }
 
     @inline(__always)
     mutating func append(block: UInt64) {
       place.storeBytes(of: block, toByteOffset: count, as: UInt64.self)
       count &+= 8
+      lengthPlace = count
+    }
+
+    /// Appends a character. If it is the tenth digit of a run, removes the run instead and returns false.
+    ///
+    /// There are no branches, because letters and digits that alternate would be mispredicted.
+    @inline(__always)
+    mutating func append(_ byte: UInt8, before next: UInt8) -> Bool {
+      let isDigit = byte &- 48 < 10 ? 1 : 0
+      count &+= lengthPlace == count ? isDigit : 0
+      let isFirst = count == lengthPlace &+ 1 ? isDigit : 0
+      let isZero = byte == 48 ? isFirst : 0
+      let skips = next &- 48 < 10 ? isZero : 0
+      let fold: UInt8 = byte &- 65 < 26 ? 0x20 : 0
+      place.storeBytes(of: byte | fold, toByteOffset: count, as: UInt8.self)
+      count &+= 1 &- skips
+      (folded, skipped) = (folded | fold, skipped | skips)
+      let written = isDigit != 0 ? count &- lengthPlace : 0
+      // Outside a run, the next character replaces the byte.
+      lengthPlace = isDigit != 0 ? lengthPlace : count
+      place.storeBytes(
+        of: UInt8(truncatingIfNeeded: 46 &+ written), toByteOffset: lengthPlace, as: UInt8.self)
+      if written <= 10 { return true }
+      count = lengthPlace
+      return false
     }
 
     @inline(__always)

@@ -1,14 +1,12 @@
 /// A table with one row per group of another table's rows: the values of the group, then its aggregates.
 ///
-/// The table is computed when it is created. It holds its cells, and changes only by ``TableChanges/pull()``. Groups are
-/// in the order of their values, with missing values last.
+/// Groups and aggregates are computed when the table is created, and cells when they are read. The table changes only by
+/// ``TableChanges/pull()``. Groups are in the order of their values, with missing values last.
 public final class SummarizedSource: TableDataSource {
-  public private(set) var columns: [Column]
+  public var columns: [Column] { summary.columns }
   /// Whether the order of the source's rows could differ at its next opening. The order of groups does not depend on it.
   public let hasVolatileOrder = false
-  private var batches: [Batch]
-  /// The number of rows in front of each batch, and the total.
-  private var starts: [Int]
+  private var summary: Summary
   private(set) var known: Version?
   private let description: [String]
   /// The means to follow the source; nil if it does not change.
@@ -25,20 +23,15 @@ public final class SummarizedSource: TableDataSource {
     guard try source.version() == version else {
       throw TableError(.conflict, "the table changed while it was read; read it again")
     }
-    let summary = Summary(
+    summary = Summary(
       groupings, ColumnNames(source.columns), groups.keys, groups.order, groups.results)
-    columns = summary.columns
-    batches = summary.batches
-    starts = batches.starts
     let place = groupings.contains { $0.by.isOfDates } ? [zone.name] : []
     description =
       ["summary"] + place + groupings.map { "\($0.column) \($0.by.name)" }
       + aggregates.map { "\($0.function.rawValue) \($0.column ?? -1)" }
     live =
       source.changes == nil
-      ? nil
-      : LiveSummary(
-        source, by: groupings, computing: aggregates, in: zone, showing: summary, version)
+      ? nil : LiveSummary(source, by: groupings, computing: aggregates, in: zone, version)
     known = token(version)
   }
 
@@ -51,38 +44,19 @@ public final class SummarizedSource: TableDataSource {
     }
   }
 
-  private var count: Int { starts[starts.count - 1] }
-
   public func version() throws(TableError) -> Version? { known }
 
   public func numberOfRows(
     inSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Count {
     guard section == 0 else { throw .noSection(section) }
-    return .exact(count)
+    return .exact(summary.count)
   }
 
   public func rows(_ request: RowRequest) throws(TableError) -> Batch {
     try check(request)
     guard request.section == 0 else { throw .noSection(request.section) }
-    guard request.first <= count else {
-      throw .noRow(request.first, inSection: 0, of: count)
-    }
-    let (number, row) = place(min(request.first, max(0, count - 1)))
-    let batch = SummarizedSource.part(batches[number], request.columns)
-    let first = request.first == count ? batch.rowCount : row
-    return batch[first..<min(batch.rowCount, first.advancedUp(by: request.count))]
-  }
-
-  /// The batch that contains a row, and the row in it.
-  private func place(_ row: Int) -> (batch: Int, row: Int) {
-    let number = max(0, starts.partitioningIndex { $0 > row } - 1)
-    return (min(number, batches.count - 1), row - starts[min(number, batches.count - 1)])
-  }
-
-  private static func part(_ batch: Batch, _ columns: [Int]) -> Batch {
-    Batch(
-      rowCount: batch.rowCount, columns: columns.map { batch.columns[$0] }, isUTF8: batch.isUTF8)
+    return try summary.batch(request, of: 0..<summary.count)
   }
 
   public var gathering: (any TableGathering)? { self }
@@ -101,13 +75,11 @@ extension SummarizedSource: TableChanges {
   ///   does each change without groupings.
   public func pull() throws(TableError) -> ChangeBatch {
     let before = known
-    guard let live, let summary = try live.pull() else {
+    guard let live, let newer = try live.pull() else {
       return ChangeBatch(from: before, to: before, changes: [])
     }
-    let changes = columns == summary.columns ? live.shown.changes(to: summary) : nil
-    live.shown = summary
-    (columns, batches) = (summary.columns, summary.batches)
-    starts = batches.starts
+    let changes = columns == newer.columns ? summary.changes(to: newer) : nil
+    summary = newer
     known = token(live.version)
     return ChangeBatch(from: before, to: known, changes: changes)
   }
@@ -118,17 +90,74 @@ extension SummarizedSource: TableGathering {
     at paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
-    var picks: [RowSelection] = []
-    picks.reserveCapacity(paths.count)
     for path in paths {
       guard path.section == 0 else { throw .noSection(path.section) }
-      guard path.row < count else { throw .noRow(path.row, inSection: 0, of: count) }
-      let (batch, row) = place(path.row)
-      picks.append(
-        RowSelection(
-          batch: Int32(truncatingIfNeeded: batch), row: Int32(truncatingIfNeeded: row)))
+      guard path.row < summary.count else {
+        throw .noRow(path.row, inSection: 0, of: summary.count)
+      }
     }
-    return Batch(picking: picks, from: batches.map { SummarizedSource.part($0, columns) })
+    return summary.batch(at: paths.map(\.row), columns: columns)
+  }
+}
+
+extension SummarizedSource: RowSharing {
+  package func shares(
+    ofSection section: Int, from first: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    guard section == 0 else { throw .noSection(section) }
+    let rows = min(first, summary.count)..<summary.count
+    return rows.count > MappedSource.batchSize ? SummaryShares(summary, rows) : nil
+  }
+}
+
+/// The rows of a summary from one of them on, divided into shares of one batch.
+private final class SummaryShares: RowShares {
+  private let summary: Summary
+  private let rows: Range<Int>
+
+  init(_ summary: Summary, _ rows: Range<Int>) { (self.summary, self.rows) = (summary, rows) }
+
+  var count: Int { (rows.count + MappedSource.batchSize - 1) / MappedSource.batchSize }
+
+  func share(_ number: Int) throws(TableError) -> any TableDataSource {
+    let start = rows.lowerBound + number * MappedSource.batchSize
+    return SummaryShare(summary, start..<min(start + MappedSource.batchSize, rows.upperBound))
+  }
+
+  /// Every share is right, because its borders are no guesses.
+  func take(_ share: any TableDataSource) throws(TableError) {}
+}
+
+/// Consecutive rows of a summary.
+private final class SummaryShare: TableDataSource {
+  private let summary: Summary
+  private let part: Range<Int>
+
+  init(_ summary: Summary, _ part: Range<Int>) { (self.summary, self.part) = (summary, part) }
+
+  var columns: [Column] { summary.columns }
+
+  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+    guard section == 0 else { throw .noSection(section) }
+    return .exact(part.count)
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    try check(request)
+    guard request.section == 0 else { throw .noSection(request.section) }
+    return try summary.batch(request, of: part)
+  }
+}
+
+extension Summary {
+  /// The requested rows of a part of the summary, whose rows are numbered from 0.
+  fileprivate func batch(_ request: RowRequest, of part: Range<Int>) throws(TableError) -> Batch {
+    guard request.first <= part.count else {
+      throw .noRow(request.first, inSection: 0, of: part.count)
+    }
+    let first = part.lowerBound + request.first
+    let count = min(request.count, MappedSource.batchSize, part.upperBound - first)
+    return batch(first..<first + count, columns: request.columns)
   }
 }
 

@@ -1,11 +1,15 @@
-import TabellaThreads
-
 /// The content of a summary: one row per group.
+///
+/// Cells are made when they are read. Several threads may read at the same time.
 struct Summary {
   let columns: [Column]
-  /// The rows. Each column of a batch has at most 2 GiB of text, because offsets have 32 bits.
-  private(set) var batches: [Batch] = []
   private let keyCount: Int
+  private let keys: GroupKeys
+  /// The group of each row.
+  private let groups: [UInt32]
+  private let results: [AggregateColumn]
+  /// The maximum number of bytes of text in a column of a batch, because offsets have 32 bits.
+  private let batchBytes: Int
 
   init(
     _ groupings: [Grouping], _ names: ColumnNames, _ keys: GroupKeys, _ order: [UInt32],
@@ -15,44 +19,50 @@ struct Summary {
     columns =
       groupings.enumerated().map { keys.resultColumn($0.offset, name: $0.element.text(names)) }
       + results.map(\.column)
-    let size = MappedSource.batchSize
-    let parts = max(1, (order.count + size - 1) / size)
-    var batches: [Batch] = []
-    produceInOrder(parts, threads: Cores.count, ahead: Cores.count + 1) { part in
-      makeBatches(
-        part * size..<min((part + 1) * size, order.count), keys, order, results, batchBytes)
-    } consume: { _, made in
-      batches += made
-      return .all
-    }
-    self.batches = batches
+    (self.keys, groups, self.results, self.batchBytes) = (keys, order, results, batchBytes)
   }
 
-  /// Makes the batches of some rows.
-  private func makeBatches(
-    _ rows: Range<Int>, _ keys: GroupKeys, _ order: [UInt32], _ results: [AggregateColumn],
-    _ batchBytes: Int
-  ) -> [Batch] {
-    let groups = order[rows]
-    let fit =
-      (0..<keyCount).allSatisfy { keys.fit($0, ofGroups: groups, into: batchBytes) }
-      && results.allSatisfy { $0.fit(rows, into: batchBytes) }
-    if rows.count > 1, !fit {
-      let middle = rows.lowerBound + rows.count / 2
-      return makeBatches(rows.lowerBound..<middle, keys, order, results, batchBytes)
-        + makeBatches(middle..<rows.upperBound, keys, order, results, batchBytes)
+  /// The number of rows.
+  var count: Int { groups.count }
+
+  /// The cells of some rows, or of the first few of them.
+  func batch(_ rows: Range<Int>, columns: [Int]) -> Batch { batch(groups[rows], columns) }
+
+  /// The cells of rows in any order, or of the first few of them.
+  func batch(at rows: [Int], columns: [Int]) -> Batch {
+    batch(rows.prefix(MappedSource.gatherSize).map { groups[$0] }[...], columns)
+  }
+
+  private func batch(_ groups: ArraySlice<UInt32>, _ columns: [Int]) -> Batch {
+    var some = groups
+    while some.count > 1, !columns.allSatisfy({ fits($0, some) }) {
+      some = some.prefix(some.count / 2)
     }
-    let builder = BatchBuilder(columns.map(\.type))
-    for key in 0..<keyCount { keys.append(key, ofGroups: groups, to: builder.columns[key]) }
-    for (index, result) in results.enumerated() {
-      result.append(rows, to: builder.columns[keyCount + index])
+    let builder = BatchBuilder(columns.map { self.columns[$0].type })
+    for (column, place) in zip(columns, builder.columns) {
+      if column < keyCount {
+        keys.append(column, ofGroups: some, to: place)
+      } else {
+        results[column - keyCount].append(ofGroups: some, to: place)
+      }
     }
-    return [builder.finish(rowCount: rows.count)]
+    return builder.finish(rowCount: some.count)
+  }
+
+  private func fits(_ column: Int, _ groups: ArraySlice<UInt32>) -> Bool {
+    column < keyCount
+      ? keys.fit(column, ofGroups: groups, into: batchBytes)
+      : results[column - keyCount].fit(ofGroups: groups, into: batchBytes)
   }
 
   /// The cells of all rows.
   private var rows: [[Cell]] {
-    batches.flatMap { batch in (0..<batch.rowCount).map { batch.row($0) } }
+    var rows: [[Cell]] = []
+    while rows.count < count {
+      let batch = batch(rows.count..<count, columns: Array(columns.indices))
+      rows += (0..<batch.rowCount).map { batch.row($0) }
+    }
+    return rows
   }
 
   /// The changes that lead to a newer summary with the same columns.
@@ -70,9 +80,4 @@ struct Summary {
         return now.map { newRows[$0.row] != rows[row] } ?? false
       }.map { .reconfigure(IndexPath(section: 0, row: $0)) }
   }
-}
-
-extension [Batch] {
-  /// The number of rows in front of each batch, and the total.
-  var starts: [Int] { reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.rowCount) } }
 }

@@ -480,20 +480,40 @@ import Testing
         [Grouping(column: 0)], ColumnNames(columns), keys, order, aggregator.results(order),
         batchBytes: limit)
     }
-    func cells(_ summary: Summary) -> [[Cell]] {
-      summary.batches.flatMap { batch in (0..<batch.rowCount).map { batch.row($0) } }
+    func batches(_ summary: Summary, _ columns: [Int] = [0, 1, 2, 3, 4]) -> [Batch] {
+      var (batches, first) = ([] as [Batch], 0)
+      while first < summary.count {
+        batches.append(summary.batch(first..<summary.count, columns: columns))
+        first += batches[batches.count - 1].rowCount
+      }
+      return batches
+    }
+    func cells(_ batches: [Batch]) -> [[Cell]] {
+      batches.flatMap { batch in (0..<batch.rowCount).map { batch.row($0) } }
     }
     let (whole, parts) = (summary(.max), summary(limit))
-    #expect(whole.batches.count == 1)
-    #expect(cells(parts) == cells(whole))
+    let (wholeBatches, partBatches) = (batches(whole), batches(parts))
+    #expect(wholeBatches.count == 1)
+    let all = cells(wholeBatches)
+    #expect(cells(partBatches) == all)
     #expect(parts.columns == whole.columns)
-    for batch in parts.batches where batch.rowCount > 1 {
+    #expect(cells(batches(parts, [3, 0])) == all.map { [$0[3], $0[0]] })
+    // Rows in any order, also more than once.
+    var wanted = (0..<3000).map { $0 * 7919 % whole.count }
+    var gathered: [[Cell]] = []
+    while !wanted.isEmpty {
+      let batch = parts.batch(at: wanted, columns: [0, 1, 2, 3, 4])
+      gathered += (0..<batch.rowCount).map { batch.row($0) }
+      wanted.removeFirst(batch.rowCount)
+    }
+    #expect(gathered == (0..<3000).map { all[$0 * 7919 % whole.count] })
+    for batch in partBatches where batch.rowCount > 1 {
       for column in batch.columns where column.type == .text {
         let bytes = (0..<column.count).map { column.withBytes(at: $0, \.count) }
         #expect(bytes.reduce(0, +) <= limit)
       }
     }
-    if limit < 100 { #expect(parts.batches.count > 5) }
+    if limit < 100 { #expect(partBatches.count > 5) }
   }
 
   /// Values that replace each other, longer and shorter ones in turns, do not collect.
