@@ -119,8 +119,8 @@ private struct ColumnState {
   private var realSums: [CompensatedSum] = []
   /// The number of values, if ``hasCounts`` is true.
   private var counts: [Int] = []
-  private var numbers: [[ExactNumber]] = []
-  private var reals: [[Double]] = []
+  private var numbers = GroupedValues<ExactNumber>()
+  private var reals = GroupedValues<Double>()
   private var distinct: [Int] = []
   private var empties: [Int] = []
   private var least: Extremes
@@ -157,8 +157,6 @@ private struct ColumnState {
     if hasSum, !isReal { sums.makeRoom(forGroups: count) }
     grow(&realSums, hasSum && isReal, CompensatedSum())
     grow(&counts, hasCounts, 0)
-    grow(&numbers, hasMedian && !isReal, [])
-    grow(&reals, hasMedian && isReal, [])
     grow(&distinct, functions.contains(.distinct), 0)
     grow(&empties, functions.contains(.empty), 0)
     if functions.contains(.min) { least.makeRoom(forGroups: count) }
@@ -185,8 +183,8 @@ private struct ColumnState {
       if functions.contains(.max) { greatest.renumber(groups) }
     }
     counts.combine(next?.counts, groups, +=)
-    numbers.combine(next?.numbers, groups) { $0 += $1 }
-    reals.combine(next?.reals, groups) { $0 += $1 }
+    numbers.combine(next?.numbers, groups)
+    reals.combine(next?.reals, groups)
     empties.combine(next?.empties, groups, +=)
     firsts.combine(next?.firsts, groups) { if $0 == .missing { $0 = $1 } }
     lasts.combine(next?.lasts, groups) { if $1 != .missing { $0 = $1 } }
@@ -243,11 +241,12 @@ private struct ColumnState {
   }
 
   private mutating func addReals(_ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>) {
+    if hasMedian { reals.makeRoom(for: cells.count) }
     for row in 0..<cells.count where !(cells.missingCount > 0 && cells.isMissing(row)) {
       let (group, value) = (Int(groups[row]), cells.real(row))
       counts[group] += 1
       if hasSum { realSums[group].add(value) }
-      if hasMedian { reals[group].append(value) }
+      if hasMedian { reals.append(value, to: group) }
     }
   }
 
@@ -256,6 +255,7 @@ private struct ColumnState {
   ) throws(TableError) {
     let (hasSum, hasCounts, hasMedian) = (hasSum, hasCounts, hasMedian)
     let hasComma = column.hasDecimalComma
+    if hasMedian { numbers.makeRoom(for: cells.count) }
     for row in 0..<cells.count {
       if cells.missingCount > 0, cells.isMissing(row) { continue }
       let number: ExactNumber
@@ -272,7 +272,7 @@ private struct ColumnState {
       let group = Int(groups[row])
       if hasCounts { counts[group] += 1 }
       if hasSum { sums.add(number, to: group) }
-      if hasMedian { numbers[group].append(number) }
+      if hasMedian { numbers.append(number, to: group) }
     }
   }
 
@@ -339,10 +339,7 @@ private struct ColumnState {
     case .first: return cells(firsts)
     case .last: return cells(lasts)
     case .sum, .mean, .median, .percentile:
-      if isReal {
-        return cells(
-          counts.indices.map { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) })
-      }
+      if isReal { return cells(realNumbers(function)) }
       return exactNumbers(function, name: name, groups)
     }
   }
@@ -359,8 +356,9 @@ private struct ColumnState {
     var kinds = NumberKinds()
     guard function == .sum else {
       var numbers = [ExactNumber?](repeating: nil, count: counts.count)
+      let all = function == .mean ? nil : self.numbers.byGroup(counts.count)
       for group in groups.map(Int.init) where counts[group] > 0 {
-        let number = exact(function, ofGroup: group)
+        let number = all.map { exact(function, $0[group]) } ?? mean(ofGroup: group)
         kinds.add(number)
         numbers[group] = number
       }
@@ -375,49 +373,54 @@ private struct ColumnState {
     return column(kinds) { [sums] groups in sums.numbers(ofGroups: groups) }
   }
 
-  private func real(_ function: Aggregate.Function, ofGroup group: Int) -> Double {
-    switch function {
-    case .mean: return realSums[group].value / Double(counts[group])
-    case .median:
-      let sorted = reals[group].sorted { $0.orderedBits < $1.orderedBits }
-      let (low, high) = (sorted[(sorted.count - 1) / 2], sorted[sorted.count / 2])
-      // Halving first avoids an overflow.
-      return low == high ? low : low / 2 + high / 2
-    case .percentile(let percent):
-      return reals[group].sorted { $0.orderedBits < $1.orderedBits }[
-        rank(percent, of: counts[group])]
-    default: return realSums[group].value
+  private func mean(ofGroup group: Int) -> ExactNumber {
+    if counts[group] == 1, let number = sums[group] { return number }
+    return ExactNumber(
+      sums.value(ofGroup: group).divided(
+        by: counts[group], significant: Aggregate.significantDigits))
+  }
+
+  /// A median or percentile of exact numbers.
+  private func exact(
+    _ function: Aggregate.Function, _ numbers: ArraySlice<ExactNumber>
+  ) -> ExactNumber {
+    let (ordered, count) = (ExactNumber.inOrder(numbers), numbers.count)
+    if case .percentile(let percent) = function { return ordered(rank(percent, of: count)) }
+    let low = ordered((count - 1) / 2)
+    guard count % 2 == 0 else { return low }
+    let high = ordered(count / 2)
+    var sum = ExactSums()
+    sum.makeRoom(forGroups: 1)
+    sum.add(low, to: 0)
+    sum.add(high, to: 0)
+    // A half has at most one more digit.
+    return ExactNumber(sum.value(ofGroup: 0).divided(by: 2, significant: .max))
+  }
+
+  /// The results of all groups for a column of reals.
+  private func realNumbers(_ function: Aggregate.Function) -> [Cell] {
+    let all = function.isOfOrderedNumbers ? reals.byGroup(counts.count) : nil
+    return counts.indices.map { group in
+      if counts[group] == 0 { return .missing }
+      if let all { return .real(real(function, all[group])) }
+      let sum = realSums[group].value
+      return .real(function == .mean ? sum / Double(counts[group]) : sum)
     }
+  }
+
+  /// A median or percentile of reals.
+  private func real(_ function: Aggregate.Function, _ numbers: ArraySlice<Double>) -> Double {
+    let sorted = numbers.sorted { $0.orderedBits < $1.orderedBits }
+    if case .percentile(let percent) = function { return sorted[rank(percent, of: sorted.count)] }
+    let (low, high) = (sorted[(sorted.count - 1) / 2], sorted[sorted.count / 2])
+    // Halving first avoids an overflow.
+    return low == high ? low : low / 2 + high / 2
   }
 
   /// The index of a percentile among the numbers in their order.
   private func rank(_ percent: Int, of count: Int) -> Int {
     // The count is below 2^53, so the product does not overflow.
     (percent * count + 99) / 100 - 1
-  }
-
-  private func exact(_ function: Aggregate.Function, ofGroup group: Int) -> ExactNumber {
-    switch function {
-    case .mean:
-      if counts[group] == 1, let number = sums[group] { return number }
-      return ExactNumber(
-        sums.value(ofGroup: group).divided(
-          by: counts[group], significant: Aggregate.significantDigits))
-    case .percentile(let percent):
-      return ExactNumber.inOrder(numbers[group])(rank(percent, of: counts[group]))
-    case .median:
-      let ordered = ExactNumber.inOrder(numbers[group])
-      let (count, low) = (counts[group], ordered((counts[group] - 1) / 2))
-      guard count % 2 == 0 else { return low }
-      let high = ordered(count / 2)
-      var sum = ExactSums()
-      sum.makeRoom(forGroups: 1)
-      sum.add(low, to: 0)
-      sum.add(high, to: 0)
-      // A half has at most one more digit.
-      return ExactNumber(sum.value(ofGroup: 0).divided(by: 2, significant: .max))
-    default: preconditionFailure("\(function.rawValue) needs no count of numbers")
-    }
   }
 }
 
@@ -450,7 +453,7 @@ extension Array {
 extension ExactNumber {
   /// The numbers in their order, by index.
   /// - Complexity: O(n log n)
-  fileprivate static func inOrder(_ numbers: [ExactNumber]) -> (Int) -> ExactNumber {
+  fileprivate static func inOrder(_ numbers: ArraySlice<ExactNumber>) -> (Int) -> ExactNumber {
     // Numbers with the same number of decimals are in the order of their integers.
     var mantissas: [Int64] = []
     mantissas.reserveCapacity(numbers.count)

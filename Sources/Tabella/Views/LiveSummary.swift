@@ -49,9 +49,10 @@ final class LiveSummary {
     if let changes, let grouped { try follow(changes, grouped) } else { try readAll() }
     guard let grouped, let aggregator else { preconditionFailure("all rows were read") }
     let index = try grouped.grouped()
+    let numbers = numbers.map { UInt32(truncatingIfNeeded: $0) }
     return Summary(
       groupings, ColumnNames(source.columns), index.keys, index.groups.numbersInKeys,
-      aggregator.results(numbers.map { UInt32(truncatingIfNeeded: $0) }))
+      aggregator.results(numbers), numbers)
   }
 
   private func summaryOfAllRows() throws(TableError) -> Summary {

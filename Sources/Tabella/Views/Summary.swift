@@ -5,54 +5,63 @@ struct Summary {
   let columns: [Column]
   private let keyCount: Int
   private let keys: GroupKeys
-  /// The group of each row.
+  /// The group of each row in the keys.
   private let groups: [UInt32]
   private let results: [AggregateColumn]
+  /// The group of each row in the results.
+  private let resultGroups: [UInt32]
   /// The maximum number of bytes of text in a column of a batch, because offsets have 32 bits.
   private let batchBytes: Int
 
+  /// `order` has the groups of the keys in the order of the rows, and `resultOrder` those of the results, if these are
+  /// numbered in another way.
   init(
     _ groupings: [Grouping], _ names: ColumnNames, _ keys: GroupKeys, _ order: [UInt32],
-    _ results: [AggregateColumn], batchBytes: Int = Int(Int32.max)
+    _ results: [AggregateColumn], _ resultOrder: [UInt32]? = nil, batchBytes: Int = Int(Int32.max)
   ) {
     keyCount = groupings.count
     columns =
       groupings.enumerated().map { keys.resultColumn($0.offset, name: $0.element.text(names)) }
       + results.map(\.column)
     (self.keys, groups, self.results, self.batchBytes) = (keys, order, results, batchBytes)
+    resultGroups = resultOrder ?? order
   }
 
   /// The number of rows.
   var count: Int { groups.count }
 
   /// The cells of some rows, or of the first few of them.
-  func batch(_ rows: Range<Int>, columns: [Int]) -> Batch { batch(groups[rows], columns) }
+  func batch(_ rows: Range<Int>, columns: [Int]) -> Batch {
+    batch(groups[rows], resultGroups[rows], columns)
+  }
 
   /// The cells of rows in any order, or of the first few of them.
   func batch(at rows: [Int], columns: [Int]) -> Batch {
-    batch(rows.prefix(MappedSource.gatherSize).map { groups[$0] }[...], columns)
+    let rows = rows.prefix(MappedSource.gatherSize)
+    return batch(rows.map { groups[$0] }[...], rows.map { resultGroups[$0] }[...], columns)
   }
 
-  private func batch(_ groups: ArraySlice<UInt32>, _ columns: [Int]) -> Batch {
-    var some = groups
-    while some.count > 1, !columns.allSatisfy({ fits($0, some) }) {
-      some = some.prefix(some.count / 2)
+  private func batch(
+    _ groups: ArraySlice<UInt32>, _ resultGroups: ArraySlice<UInt32>, _ columns: [Int]
+  ) -> Batch {
+    let fit = columns.allSatisfy { column in
+      column < keyCount
+        ? keys.fit(column, ofGroups: groups, into: batchBytes)
+        : results[column - keyCount].fit(ofGroups: resultGroups, into: batchBytes)
+    }
+    if groups.count > 1, !fit {
+      return batch(
+        groups.prefix(groups.count / 2), resultGroups.prefix(groups.count / 2), columns)
     }
     let builder = BatchBuilder(columns.map { self.columns[$0].type })
     for (column, place) in zip(columns, builder.columns) {
       if column < keyCount {
-        keys.append(column, ofGroups: some, to: place)
+        keys.append(column, ofGroups: groups, to: place)
       } else {
-        results[column - keyCount].append(ofGroups: some, to: place)
+        results[column - keyCount].append(ofGroups: resultGroups, to: place)
       }
     }
-    return builder.finish(rowCount: some.count)
-  }
-
-  private func fits(_ column: Int, _ groups: ArraySlice<UInt32>) -> Bool {
-    column < keyCount
-      ? keys.fit(column, ofGroups: groups, into: batchBytes)
-      : results[column - keyCount].fit(ofGroups: groups, into: batchBytes)
+    return builder.finish(rowCount: groups.count)
   }
 
   /// The cells of all rows.
