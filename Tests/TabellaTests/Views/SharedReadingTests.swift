@@ -384,6 +384,65 @@ import Testing
     #expect(rows == 400_000)
   }
 
+  /// The start of a share was searched in 16 KiB. So most shares of long records were empty, and their rows were left to
+  /// one thread.
+  @Test(arguments: ["plain text ", "\"quoted\n\" "])
+  func `long records are divided into shares`(piece: String) throws {
+    let isQuoted = piece.contains("\n")
+    let cell = String(repeating: isQuoted ? "quoted\n" : piece, count: 80_000 / piece.utf8.count)
+    let record = isQuoted ? "1,\"\(cell)\"\n" : "1,\(cell)\n"
+    let text = "id,note\n" + String(repeating: record, count: 100_000_000 / 8 / record.utf8.count)
+    let source = try open(Array(text.utf8))
+    _ = try source.rows(RowRequest(first: 0, count: 8, columns: [0]))
+    let shares = try #require(
+      try source.sharing?.shares(ofSection: 0, from: 8, size: 1 << 20) as? SharedRecords<RowCells>)
+    #expect(shares.count > 8)
+    var rows = 8
+    for number in 0..<shares.count {
+      #expect(try shares.shares.reader(of: number) != nil, "share \(number)")
+      let share = try shares.share(number)
+      try share.forEachBatch(ofShare: [0]) { batch, _ in rows += batch.rowCount }
+      try shares.take(share)
+    }
+    #expect(rows == text.utf8.count / record.utf8.count)
+  }
+
+  /// The rows of a summary were made and written by one thread.
+  @Test func `the shares of a summary have its rows`() throws {
+    let count = 30_000
+    let source = InMemorySource(
+      [Column("key"), Column("n", .integer)],
+      rows: (0..<count).map {
+        [.text(Array("key \($0 * 7919 % count)".utf8)), .integer(Int64($0))]
+      })
+    let summary = try source.summarized(
+      by: [Grouping(column: 0)], computing: [Aggregate(.rows), Aggregate(.sum, ofColumn: 1)])
+    let all = try readAll(summary).map { [$0[2], $0[0]] }
+    #expect(all.count == count)
+    let sharing = try #require(summary.sharing)
+    for first in [0, 1, 8_192, 13_616] {
+      let shares = try #require(try sharing.shares(ofSection: 0, from: first, size: 1))
+      var rows: [[Cell]] = []
+      for number in 0..<shares.count {
+        let share = try shares.share(number)
+        let before = rows.count
+        try share.forEachBatch(ofShare: [2, 0]) { batch, at in
+          #expect(at == rows.count - before)
+          rows += (0..<batch.rowCount).map { batch.row($0) }
+        }
+        #expect(try share.exactNumberOfRows(inSection: 0) == rows.count - before)
+        #expect(throws: TableError.self) { try share.exactNumberOfRows(inSection: 1) }
+        try shares.take(share)
+      }
+      #expect(shares.count == (count - first + 8_191) / 8_192)
+      #expect(rows == Array(all[first...]), "from \(first)")
+    }
+    for first in [count - 8_192, count] {
+      #expect(try sharing.shares(ofSection: 0, from: first, size: 1) == nil)
+    }
+    #expect(throws: TableError.self) { try sharing.shares(ofSection: 1, from: 0, size: 1) }
+  }
+
   /// Among so many keys, about 19 pairs have the same 32 bits of a hash. Keys that nearly all differ become a list, and a
   /// seventh of equal ones prevents it.
   @Test(arguments: [true, false], [true, false])
