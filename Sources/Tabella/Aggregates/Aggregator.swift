@@ -127,6 +127,8 @@ private struct ColumnState {
   private var greatest: Extremes
   private var firsts: [Cell] = []
   private var lasts: [Cell] = []
+  /// The last row of each group in a batch. It is used while the batch is added, so it is never cleared.
+  private var lastRows: [UInt32] = []
 
   /// The different values, and the pairs of a group and a value in it.
   private var values = KeyTable()
@@ -163,6 +165,7 @@ private struct ColumnState {
     if functions.contains(.max) { greatest.makeRoom(forGroups: count) }
     grow(&firsts, functions.contains(.first), .missing)
     grow(&lasts, functions.contains(.last), .missing)
+    grow(&lastRows, functions.contains(.last), 0)
   }
 
   var emptied: ColumnState { ColumnState(column, number: number, functions) }
@@ -231,10 +234,11 @@ private struct ColumnState {
       }
     }
     if functions.contains(.last) {
-      // The last row of a group in the batch is the first one from its end.
-      var seen: Set<UInt32> = []
-      for row in (0..<cells.count).reversed()
-      where cells.hasValue(row) && seen.insert(groups[row]).inserted {
+      for row in 0..<cells.count where cells.hasValue(row) {
+        lastRows[Int(groups[row])] = UInt32(truncatingIfNeeded: row)
+      }
+      for row in 0..<cells.count
+      where lastRows[Int(groups[row])] == UInt32(truncatingIfNeeded: row) && cells.hasValue(row) {
         lasts[Int(groups[row])] = cells[row]
       }
     }

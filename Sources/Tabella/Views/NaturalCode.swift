@@ -31,7 +31,6 @@ enum NaturalCode {
   ) -> Int {
     var writer = Writer(place)
     var at = 0
-    var hasZeros = false
     // The byte in front of a run says how long it is, so a run ends before the code does.
     while at < text.count, writer.count < limit || writer.hasRun(before: limit) {
       if at + 8 <= text.count {
@@ -55,17 +54,16 @@ enum NaturalCode {
           at += 1
           continue
         }
-        // Long runs are rare.
+        // A long run is rare, and is appended as a whole.
         while at > 0, isDigit(text[at - 1]) { at -= 1 }
         let run = DigitRun(text, at)
-        hasZeros = hasZeros || run.zeros > 0
         writer.append(run, of: text, limit)
         at = run.end
         break
       }
     }
     guard writer.count < limit else { return writer.count }
-    if hasZeros || writer.hasSkipped { writeZeros(of: text, &writer, limit) }
+    if writer.hasSkipped { writeZeros(of: text, &writer, limit) }
     if writer.hasFolded { writeUpperCase(of: text, &writer, limit) } else { writer.append(end) }
     return writer.count
   }
@@ -157,7 +155,7 @@ enum NaturalCode {
 
     /// Whether a letter was folded.
     var hasFolded: Bool { folded != 0 }
-    /// Whether a leading zero of a short run was left out.
+    /// Whether a leading zero was left out.
     var hasSkipped: Bool { skipped != 0 }
 
     /// Whether the last character is a digit of a run that begins in front of a place.
@@ -220,6 +218,7 @@ enum NaturalCode {
     /// The first byte of a run lies between `0` and `9`, so every other byte has the same order to all digits.
     mutating func append(_ run: DigitRun, of text: UnsafeRawBufferPointer, _ limit: Int) {
       let length = run.end - run.first
+      skipped |= run.zeros
       append(UInt8(truncatingIfNeeded: 47 + min(length, 10)))
       if length >= 10 { append(number: length - 10, below: 255) }
       let written = min(length, max(0, limit - count))
