@@ -191,6 +191,7 @@ private struct ColumnState {
     empties.combine(next?.empties, groups, +=)
     firsts.combine(next?.firsts, groups) { if $0 == .missing { $0 = $1 } }
     lasts.combine(next?.lasts, groups) { if $1 != .missing { $0 = $1 } }
+    lastRows.removeLast(lastRows.count - lasts.count)
   }
 
   private mutating func combineDistinct(_ other: ColumnState?, _ groups: [UInt32]) {

@@ -386,11 +386,10 @@ import Testing
 
   /// The start of a share was searched in 16 KiB. So most shares of long records were empty, and their rows were left to
   /// one thread.
-  @Test(arguments: ["plain text ", "\"quoted\n\" "])
-  func `long records are divided into shares`(piece: String) throws {
-    let isQuoted = piece.contains("\n")
-    let cell = String(repeating: isQuoted ? "quoted\n" : piece, count: 80_000 / piece.utf8.count)
-    let record = isQuoted ? "1,\"\(cell)\"\n" : "1,\(cell)\n"
+  @Test(arguments: ["", "\""])
+  func `long records are divided into shares`(quote: String) throws {
+    let cell = String(repeating: quote.isEmpty ? "plain text " : "text, ", count: 10_000)
+    let record = "1,\(quote)\(cell)\(quote)\n"
     let text = "id,note\n" + String(repeating: record, count: 100_000_000 / 8 / record.utf8.count)
     let source = try open(Array(text.utf8))
     _ = try source.rows(RowRequest(first: 0, count: 8, columns: [0]))
