@@ -398,7 +398,9 @@ import Testing
     #expect(shares.count > 8)
     var rows = 8
     for number in 0..<shares.count {
-      #expect(try shares.shares.reader(of: number) != nil, "share \(number)")
+      // The last share can be shorter than a record.
+      let isEmpty = try shares.shares.reader(of: number) == nil
+      #expect(!isEmpty || number == shares.count - 1, "share \(number)")
       let share = try shares.share(number)
       try share.forEachBatch(ofShare: [0]) { batch, _ in rows += batch.rowCount }
       try shares.take(share)
