@@ -284,7 +284,7 @@ enum NaiveOrder {
   @Test(arguments: 0..<40)
   func codesHaveTheOrderOfTexts(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
-    let alphabet: [UInt8] = Array("aAbBzZ00129 .-é".utf8) + [0, 1, 2, 3, 4, 0xFE, 0xFF]
+    let alphabet: [UInt8] = Array("aAbBzZ00129 /:.-é".utf8) + [0, 1, 2, 3, 4, 0xFE, 0xFF]
     let common = (0..<[0, 3, 8, 20, 300][seed % 5]).map { _ in
       alphabet.randomElement(using: &generator)!
     }
@@ -324,7 +324,8 @@ enum NaiveOrder {
         let letters = [UInt8](repeating: 97, count: length)
         return [
           digits, digits + [50], zeros + [49], zeros + [49, 97], letters + [65], letters + [97],
-          [65] + letters + [65], [97] + zeros + [49, 97] + zeros + [49],
+          [65] + letters + [65], [97] + zeros + [49, 97] + zeros + [49], [48] + digits,
+          [48, 48] + digits,
         ]
       }
     let codes = texts.map { text in text.withUnsafeBytes { NaiveOrder.code($0) } }

@@ -216,6 +216,11 @@ private typealias IndexPath = Tabella.IndexPath
         #expect(summary.columns == fresh.columns, "seed \(seed)")
         let new = try NaiveTable(of: fresh)
         #expect(try NaiveTable(of: summary) == new, "seed \(seed), \(trial.stack)")
+        let rows = new.sections[0].rows.map(\.cells)
+        let gathered = try #require(summary.gathering).rows(
+          at: rows.indices.reversed().map { IndexPath(section: 0, row: $0) },
+          columns: Array(summary.columns.indices), includesIDs: false)
+        #expect((0..<gathered.rowCount).map { gathered.row($0) } == rows.reversed())
         guard let list = batch.changes else {
           #expect(columns != fresh.columns, "seed \(seed)")
           continue
