@@ -218,7 +218,6 @@ enum NaturalCode {
     /// The first byte of a run lies between `0` and `9`, so every other byte has the same order to all digits.
     mutating func append(_ run: DigitRun, of text: UnsafeRawBufferPointer, _ limit: Int) {
       let length = run.end - run.first
-      skipped |= run.zeros
       append(UInt8(truncatingIfNeeded: 47 + min(length, 10)))
       if length >= 10 { append(number: length - 10, below: 255) }
       let written = min(length, max(0, limit - count))
