@@ -179,26 +179,34 @@ enum NaturalCode {
 
     /// Appends a character. If it is the tenth digit of a run, removes the run instead and returns false.
     ///
-    /// There are no branches, because letters and digits that alternate would be mispredicted.
+    /// Letters and digits that alternate would be mispredicted. So conditions are bits, for which the compiler makes no
+    /// branches.
     @inline(__always)
     mutating func append(_ byte: UInt8, before next: UInt8) -> Bool {
-      let isDigit = byte &- 48 < 10 ? 1 : 0
-      count &+= lengthPlace == count ? isDigit : 0
-      let isFirst = count == lengthPlace &+ 1 ? isDigit : 0
-      let isZero = byte == 48 ? isFirst : 0
-      let skips = next &- 48 < 10 ? isZero : 0
-      let fold: UInt8 = byte &- 65 < 26 ? 0x20 : 0
+      let isDigit = isBelow(byte &- 48, 10)
+      let length = count &- lengthPlace
+      count &+= isDigit & isBelow(length, 1)
+      // In front of the first digit that is not skipped, a run consists of the byte for its length.
+      let isZero = isDigit & isBelow(byte ^ 48, 1) & isBelow(length, 2)
+      let skips = isZero & isBelow(next &- 48, 10)
+      let fold = UInt8(truncatingIfNeeded: isBelow(byte &- 65, 26) &<< 5)
       place.storeBytes(of: byte | fold, toByteOffset: count, as: UInt8.self)
       count &+= 1 &- skips
       (folded, skipped) = (folded | fold, skipped | skips)
-      let written = isDigit != 0 ? count &- lengthPlace : 0
-      // Outside a run, the next character replaces the byte.
-      lengthPlace = isDigit != 0 ? lengthPlace : count
+      // Outside a run, the next character replaces the byte for the length.
+      lengthPlace &+= (count &- lengthPlace) & (isDigit &- 1)
+      let written = count &- lengthPlace
       place.storeBytes(
         of: UInt8(truncatingIfNeeded: 46 &+ written), toByteOffset: lengthPlace, as: UInt8.self)
       if written <= 10 { return true }
       count = lengthPlace
       return false
+    }
+
+    /// 1 if a number that is not negative is below a limit, otherwise 0.
+    @inline(__always)
+    private func isBelow<Number: FixedWidthInteger>(_ number: Number, _ limit: Int) -> Int {
+      Int(bitPattern: UInt(bitPattern: Int(truncatingIfNeeded: number) &- limit) &>> 63)
     }
 
     @inline(__always)
