@@ -93,8 +93,8 @@ struct Aggregator {
     for index in states.indices { states[index].combine(nil, groups) }
   }
 
-  /// The results for some groups, one column per aggregate. `rowCount` returns the number of rows of a group if the caller
-  /// counts them.
+  /// The results for some groups, one column per aggregate. Only values of these groups may be read, because they decide the
+  /// type of a column. `rowCount` returns the number of rows of a group if the caller counts them.
   func results(_ groups: [UInt32], rowCount: ((UInt32) -> Int)? = nil) -> [AggregateColumn] {
     aggregates.map { aggregate in
       let name = aggregate.name(names)
@@ -127,8 +127,6 @@ private struct ColumnState {
   private var greatest: Extremes
   private var firsts: [Cell] = []
   private var lasts: [Cell] = []
-  /// The last row of each group in a batch. It is used while the batch is added, so it is never cleared.
-  private var lastRows: [UInt32] = []
 
   /// The different values, and the pairs of a group and a value in it.
   private var values = KeyTable()
@@ -165,7 +163,6 @@ private struct ColumnState {
     if functions.contains(.max) { greatest.makeRoom(forGroups: count) }
     grow(&firsts, functions.contains(.first), .missing)
     grow(&lasts, functions.contains(.last), .missing)
-    grow(&lastRows, functions.contains(.last), 0)
   }
 
   var emptied: ColumnState { ColumnState(column, number: number, functions) }
@@ -191,7 +188,6 @@ private struct ColumnState {
     empties.combine(next?.empties, groups, +=)
     firsts.combine(next?.firsts, groups) { if $0 == .missing { $0 = $1 } }
     lasts.combine(next?.lasts, groups) { if $1 != .missing { $0 = $1 } }
-    lastRows.removeLast(lastRows.count - lasts.count)
   }
 
   private mutating func combineDistinct(_ other: ColumnState?, _ groups: [UInt32]) {
@@ -235,11 +231,10 @@ private struct ColumnState {
       }
     }
     if functions.contains(.last) {
-      for row in 0..<cells.count where cells.hasValue(row) {
-        lastRows[Int(groups[row])] = UInt32(truncatingIfNeeded: row)
-      }
-      for row in 0..<cells.count
-      where lastRows[Int(groups[row])] == UInt32(truncatingIfNeeded: row) && cells.hasValue(row) {
+      // The last row of a group in the batch is the first one from its end.
+      var seen: Set<UInt32> = []
+      for row in (0..<cells.count).reversed()
+      where cells.hasValue(row) && seen.insert(groups[row]).inserted {
         lasts[Int(groups[row])] = cells[row]
       }
     }

@@ -34,7 +34,7 @@ struct GroupedValues<Value> {
   func byGroup(_ count: Int) -> Slices {
     var ends = [Int](repeating: 0, count: count + 1)
     for group in groups { ends[Int(group) + 1] += 1 }
-    // The number of values in front of each group, and later of those that were placed.
+    // For each group, the index of its first value, then of the next one to be placed, and at last the end.
     for group in 0..<count { ends[group + 1] += ends[group] }
     let placed = [Value](unsafeUninitializedCapacity: values.count) { place, filled in
       guard let start = place.baseAddress else { return }

@@ -113,15 +113,16 @@ extension SummarizedSource: RowSharing {
 /// The rows of a summary from one of them on, divided into shares of one batch.
 private final class SummaryShares: RowShares {
   private let summary: Summary
-  private let rows: Range<Int>
+  private let parts: [Range<Int>]
 
-  init(_ summary: Summary, _ rows: Range<Int>) { (self.summary, self.rows) = (summary, rows) }
+  init(_ summary: Summary, _ rows: Range<Int>) {
+    (self.summary, parts) = (summary, Array(rows.chunks))
+  }
 
-  var count: Int { (rows.count + MappedSource.batchSize - 1) / MappedSource.batchSize }
+  var count: Int { parts.count }
 
   func share(_ number: Int) throws(TableError) -> any TableDataSource {
-    let start = rows.lowerBound + number * MappedSource.batchSize
-    return SummaryShare(summary, start..<min(start + MappedSource.batchSize, rows.upperBound))
+    SummaryShare(summary, parts[number])
   }
 
   /// Every share is right, because its borders are no guesses.

@@ -259,6 +259,7 @@ public final class RecordIndex {
     after offset: Int, within most: Int, readingBy count: Int
   ) throws(TableError) -> Int? {
     var start = offset
+    // A sample has one byte in front of `start`.
     while start < offset + most - 1 {
       let sample = try source.bytes(at: start - 1, count: count)
       let isEnd = sample.count < count
