@@ -48,6 +48,11 @@ public final class Trace: Sendable {
     begin()
   }
 
+  deinit {
+    // A process that was just started can still have a copy of the descriptor, which would keep the lock.
+    if file != nil { _ = tabella_system_unlock(file.raw) }
+  }
+
   /// Opens and locks the file of a trace.
   private static func open(_ path: [UInt8]) throws(TableError) -> Descriptor {
     let file = try Descriptor(

@@ -159,6 +159,31 @@ import Testing
     #expect(text.components(separatedBy: "\n").count == 5 && text.contains("  one\n"))
   }
 
+  /// The file stayed locked while a process that was just started still had a copy of its descriptor, so the next trace was
+  /// refused.
+  @Test func aCopyOfTheDescriptorLocksNothing() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/trace"
+    var copies: [Int32] = []
+    defer { for copy in copies { close(copy) } }
+    do {
+      let trace = try Trace(path: Array(path.utf8))
+      trace.note("one")
+      var file = stat()
+      #expect(stat(path, &file) == 0)
+      for number in 0..<Int32(1024) {
+        var own = stat()
+        if fstat(number, &own) == 0, own.st_ino == file.st_ino, own.st_dev == file.st_dev {
+          copies.append(dup(number))
+          break
+        }
+      }
+      trace.note("two")
+    }
+    #expect(copies.count == 1)
+    try Trace(path: Array(path.utf8)).note("three")
+  }
+
   @Test func whatIsNoFileIsRefused() throws {
     let folder = try TemporaryFolder()
     try folder.write("target", "")
