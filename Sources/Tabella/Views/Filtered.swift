@@ -1,7 +1,7 @@
 /// A view of the rows that satisfy conditions. Rows stay in their sections; sections can become empty.
 ///
 /// The view reads its base only as far as necessary. Its counts are at-least until it has read a section to its
-/// end. It stores the number of each shown row, 4 bytes per row.
+/// end. It stores the number of each shown row, at most 2 bytes per row.
 public final class FilteredSource: MappedSource {
   /// The shown rows of a section, as far as the section has been read.
   final class Section {
@@ -28,6 +28,14 @@ public final class FilteredSource: MappedSource {
       case run(Range<Int>)
       /// In ascending order.
       case found([Int])
+    }
+
+    /// The number behind that of the last row.
+    var end: Int {
+      switch rows {
+      case .run(let rows): rows.upperBound
+      case .found(let numbers): (numbers.last ?? -1) + 1
+      }
     }
 
     /// The position of a row in the batch; nil if the batch does not contain the row.
@@ -122,7 +130,7 @@ public final class FilteredSource: MappedSource {
     of rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [IndexPath] {
     let passing = try known(section) { $0.passing.count >= rows.upperBound }.passing
-    return rows.map { IndexPath(section: section, row: passing[$0]) }
+    return passing[rows].map { IndexPath(section: section, row: $0) }
   }
 
   override func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? {
@@ -169,7 +177,7 @@ public final class FilteredSource: MappedSource {
     let count = min(request.count, MappedSource.gatherSize, passing.count - request.first)
     let rows = request.first..<request.first + count
     if let batch = pickFromWindow(request, rows, passing) { return batch }
-    let paths = rows.map { IndexPath(section: request.section, row: passing[$0]) }
+    let paths = passing[rows].map { IndexPath(section: request.section, row: $0) }
     return try base.gather(paths, columns: request.columns, includesIDs: request.includesIDs)
   }
 
@@ -177,19 +185,19 @@ public final class FilteredSource: MappedSource {
   private func pickFromWindow(
     _ request: RowRequest, _ rows: Range<Int>, _ passing: RowNumbers
   ) -> Batch? {
-    guard let window, !rows.isEmpty, window.section == request.section,
+    guard let window, window.section == request.section,
       !request.includesIDs || window.batch.ids != nil
     else { return nil }
     let columns = request.columns.compactMap { window.columns.firstIndex(of: $0) }
-    guard window.position(of: passing[rows.lowerBound]) != nil,
-      columns.count == request.columns.count
-    else { return nil }
+    let end = min(rows.upperBound, passing.firstIndex(from: window.end))
+    guard columns.count == request.columns.count, rows.lowerBound < end else { return nil }
     var picks: [RowSelection] = []
-    picks.reserveCapacity(rows.count)
-    for row in rows {
-      guard let position = window.position(of: passing[row]) else { break }
+    picks.reserveCapacity(end - rows.lowerBound)
+    for row in passing[rows.lowerBound..<end] {
+      guard let position = window.position(of: row) else { break }
       picks.append(RowSelection(batch: 0, row: Int32(truncatingIfNeeded: position)))
     }
+    guard !picks.isEmpty else { return nil }
     let part = Batch(
       rowCount: window.batch.rowCount, columns: columns.map { window.batch.columns[$0] },
       ids: request.includesIDs ? window.batch.ids : nil, isUTF8: window.batch.isUTF8)
@@ -306,7 +314,7 @@ public final class FilteredSource: MappedSource {
     var result: Set<IndexPath> = []
     try compile()
     try readBase(at: paths, columns: filter?.columns ?? []) { batch, first in
-      filter?.passing(batch) { result.insert(paths[first + $0]) }
+      for row in filter?.passing(batch) ?? [] { result.insert(paths[first + Int(row)]) }
     }
     return result
   }
@@ -331,7 +339,8 @@ public final class FilteredSource: MappedSource {
     let tested = Batch(
       rowCount: batch.rowCount, columns: Array(batch.columns.prefix(needed.count)),
       isUTF8: batch.isUTF8)
-    filter?.passing(tested) { state.passing.append(first + $0) }
+    let passing = filter?.passing(tested) ?? []
+    state.passing.append(contentsOf: passing.lazy.map { first + Int($0) })
     state.read += batch.rowCount
     state.isComplete = try batch.rowCount == 0 ? true : isShareRead(state)
     if request != nil, batch.rowCount > 0 {
@@ -368,7 +377,8 @@ public final class FilteredSource: MappedSource {
     let tested = Batch(
       rowCount: batch.rowCount, columns: Array(batch.columns.prefix(needed.count)),
       isUTF8: batch.isUTF8)
-    filter?.passing(tested) { state.passing.append(numbers[$0]) }
+    let passing = filter?.passing(tested) ?? []
+    state.passing.append(contentsOf: passing.lazy.map { numbers[Int($0)] })
     state.read = found.next
     state.isComplete = try found.next == first ? true : isShareRead(state)
     if request != nil, batch.rowCount > 0 {
@@ -386,40 +396,5 @@ extension TableDataSource {
     by conditions: [Condition], search: [UInt8]? = nil, dates: DateContext = .utc
   ) throws(TableError) -> FilteredSource {
     try FilteredSource(self, by: conditions, search: search, dates: dates)
-  }
-}
-
-/// Row numbers in ascending order, 4 bytes each if they fit.
-struct RowNumbers {
-  private var small: [UInt32] = []
-  private var large: [Int] = []
-
-  var count: Int { small.count + large.count }
-
-  mutating func append(_ row: Int) {
-    if let row = UInt32(exactly: row) { small.append(row) } else { large.append(row) }
-  }
-
-  /// Appends other numbers, increased by `offset`.
-  mutating func append(_ numbers: RowNumbers, from offset: Int) {
-    for index in 0..<numbers.count { append(offset + numbers[index]) }
-  }
-
-  /// Removes and returns the numbers from an index on.
-  mutating func cut(from index: Int) -> [Int] {
-    let tail = (index..<count).map { self[$0] }
-    small.removeLast(max(0, small.count - index))
-    large.removeLast(min(large.count, tail.count))
-    return tail
-  }
-
-  subscript(index: Int) -> Int {
-    index < small.count ? Int(small[index]) : large[index - small.count]
-  }
-
-  /// The index of the first number that is at least `row`, or the count.
-  /// - Complexity: O(log n)
-  func firstIndex(from row: Int) -> Int {
-    (0..<count).partitioningIndex { self[$0] >= row }
   }
 }

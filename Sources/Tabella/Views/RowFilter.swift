@@ -81,16 +81,15 @@ struct RowFilter {
     }
   }
 
-  /// Calls `body` with each row that satisfies the conditions, in ascending order. The batch has exactly
-  /// ``columns``.
-  mutating func passing(_ batch: Batch, _ body: (Int) -> Void) {
+  /// The rows of a batch that satisfy the conditions, in ascending order. The batch has exactly ``columns``.
+  mutating func passing(_ batch: Batch) -> [Int32] {
     rows.removeAll(keepingCapacity: true)
     for row in 0..<batch.rowCount { rows.append(Int32(truncatingIfNeeded: row)) }
     batch.withUnownedColumns { batch in
       for index in tests.indices { apply(index, to: batch) }
       if search != nil { applySearch(to: batch) }
     }
-    for row in rows { body(Int(row)) }
+    return rows
   }
 
   private mutating func apply(_ index: Int, to batch: Batch) {

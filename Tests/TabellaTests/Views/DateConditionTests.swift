@@ -20,9 +20,7 @@ import Testing
     var filter = try RowFilter(
       [try Condition(Array("\(column.name) \(condition)".utf8), ColumnNames([column]))],
       search: nil, in: [column], dates: dates)
-    var rows: [Int] = []
-    filter.passing(AwkwardCells.batch([cells], [column.type])) { rows.append($0) }
-    return rows.map { cells[$0] }
+    return filter.passing(AwkwardCells.batch([cells], [column.type])).map { cells[Int($0)] }
   }
 
   /// Dates of logs and of other countries were only text: `04.06.2025` was in no month and before no other day.

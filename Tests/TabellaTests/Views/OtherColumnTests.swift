@@ -10,11 +10,8 @@ import Testing
   ) throws -> [Int] {
     var filter = try RowFilter(
       [Condition(column: 0, comparison: comparison, otherColumn: 1)], search: nil, in: columns)
-    var found: [Int] = []
-    filter.passing(
-      AwkwardCells.batch([rows.map(\.0), rows.map(\.1)], columns.map(\.type))
-    ) { found.append($0) }
-    return found
+    let batch = AwkwardCells.batch([rows.map(\.0), rows.map(\.1)], columns.map(\.type))
+    return filter.passing(batch).map(Int.init)
   }
 
   /// A text cell compares with another text cell as with this text, written into the condition.
@@ -32,9 +29,7 @@ import Testing
         var filter = try RowFilter(
           [Condition(column: 0, comparison: comparison, value: value)], search: nil,
           in: [columns[0]])
-        var passes = false
-        filter.passing(AwkwardCells.batch([[rows[row].0]], [.text])) { _ in passes = true }
-        return passes
+        return !filter.passing(AwkwardCells.batch([[rows[row].0]], [.text])).isEmpty
       }
       #expect(found == expected, "\(comparison.rawValue)")
     }

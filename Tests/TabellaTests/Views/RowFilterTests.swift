@@ -10,9 +10,7 @@ import Testing
     var filter = try RowFilter(
       [Condition(column: 0, comparison: comparison, value: Array(value.utf8))], search: nil,
       in: [column])
-    var rows: [Int] = []
-    filter.passing(AwkwardCells.batch([cells], [column.type])) { rows.append($0) }
-    return rows.map { cells[$0] }
+    return filter.passing(AwkwardCells.batch([cells], [column.type])).map { cells[Int($0)] }
   }
 
   /// Comparing with a value agrees with the sort order, among values of the same kind.
@@ -51,8 +49,7 @@ import Testing
       var filter = try RowFilter(
         [Condition(column: 0, comparison: comparison, value: bytes)], search: nil,
         in: [Column("c", type)])
-      var found: Set<Int> = []
-      filter.passing(AwkwardCells.batch([cells], [type])) { found.insert($0) }
+      let found = Set(filter.passing(AwkwardCells.batch([cells], [type])).map(Int.init))
       for (row, cell) in cells.enumerated() {
         let dateOrder = dateOrder(cell, comparison)
         let order = dateOrder ?? NaiveOrder.compare(cell, value)
@@ -223,8 +220,7 @@ import Testing
     for needle in ["a", "A", "1", "9b", "é", "", "70-01", "ab\n", "file10B"] {
       var filter = try RowFilter(
         [], search: Array(needle.utf8), in: types.map { Column("c", $0) })
-      var found: [Int] = []
-      filter.passing(AwkwardCells.batch(cells, types)) { found.append($0) }
+      let found = filter.passing(AwkwardCells.batch(cells, types)).map(Int.init)
       func fold(_ text: [UInt8]) -> [UInt8] {
         needle.contains { $0.isUppercase && $0.isASCII }
           ? text : text.map { 65...90 ~= $0 ? $0 + 32 : $0 }
@@ -253,13 +249,8 @@ import Testing
         Condition(column: 0, comparison: .matches, value: Array("b".utf8)),
       ], search: Array("x".utf8), in: [Column("a"), Column("n", .integer)])
     #expect(filter.columns == [0, 1])
-    var found: [Int] = []
-    filter.passing(
-      AwkwardCells.batch([["xb", "xb", "b", "x"], [1, 2, 3, 4]], [.text, .integer])
-    ) {
-      found.append($0)
-    }
-    #expect(found == [1])
+    let batch = AwkwardCells.batch([["xb", "xb", "b", "x"], [1, 2, 3, 4]], [.text, .integer])
+    #expect(filter.passing(batch) == [1])
     #expect(throws: TableError.self) {
       try RowFilter([Condition(column: 2, comparison: .equal, value: [])], search: nil, in: [])
     }
