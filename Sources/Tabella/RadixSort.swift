@@ -8,11 +8,20 @@
 public func radixSort(
   _ keys: inout [UInt64], _ rows: inout [UInt32], isCancelled: () -> Bool = { false }
 ) {
+  radixSort(&keys, &rows, 0..<keys.count, isCancelled: isCancelled)
+}
+
+/// Sorts a range of rows and their keys. See ``radixSort(_:_:isCancelled:)``.
+func radixSort(
+  _ keys: inout [UInt64], _ rows: inout [UInt32], _ range: Range<Int>,
+  isCancelled: () -> Bool = { false }
+) {
   precondition(keys.count == rows.count, "every row has a key")
+  precondition(range.lowerBound >= 0 && range.upperBound <= keys.count)
   keys.withUnsafeMutableBufferPointer { keys in
     rows.withUnsafeMutableBufferPointer { rows in
       guard let keyStart = keys.baseAddress, let rowStart = rows.baseAddress else { return }
-      radixSort(keyStart, rowStart, 0..<keys.count, isCancelled: isCancelled)
+      radixSort(keyStart, rowStart, range, isCancelled: isCancelled)
     }
   }
 }

@@ -5,7 +5,7 @@ struct AggregateColumn {
   private enum Values {
     case cells((ArraySlice<UInt32>) -> [Cell])
     case integers((ArraySlice<UInt32>) -> [Int64])
-    case extremes(Extremes)
+    case grouped(GroupedCells)
     /// Numbers, or nil for missing values.
     case numbers((ArraySlice<UInt32>) -> [ExactNumber?], NumberKinds)
   }
@@ -21,9 +21,9 @@ struct AggregateColumn {
     (self.column, values) = (column, .cells(cells))
   }
 
-  /// The first or last values of groups.
-  init(_ column: Column, _ extremes: Extremes) {
-    (self.column, values) = (column, .extremes(extremes))
+  /// Cells of groups, of the type of the column.
+  init(_ column: Column, _ cells: GroupedCells) {
+    (self.column, values) = (column, .grouped(cells))
   }
 
   /// Integers of groups.
@@ -52,7 +52,7 @@ struct AggregateColumn {
     switch values {
     case .cells(let cells): return cells(groups)
     case .integers(let integers): return integers(groups).map { .integer($0) }
-    case .extremes(let extremes): return groups.map { extremes.cell(ofGroup: Int($0)) }
+    case .grouped(let cells): return groups.map { cells.cell(ofGroup: Int($0)) }
     case .numbers(let numbers, _):
       return numbers(groups).map { number in
         guard let number else { return .missing }
@@ -70,7 +70,7 @@ struct AggregateColumn {
       rest = rest.dropFirst(some.count)
       switch values {
       case .integers(let integers): builder.append(contentsOf: integers(some))
-      case .extremes(let extremes): extremes.append(some, to: builder)
+      case .grouped(let cells): cells.append(some, to: builder)
       case .numbers(let numbers, _) where column.type == .text:
         for number in numbers(some) {
           guard let number else {
@@ -97,7 +97,7 @@ struct AggregateColumn {
           return sum + decimal.digits.count + decimal.scale + 3
         }
     case .integers: return true
-    case .extremes(let extremes): return extremes.fit(groups, into: limit)
+    case .grouped(let cells): return cells.fit(groups, into: limit)
     case .cells(let cells):
       return limit
         >= cells(groups).reduce(0) { sum, cell in

@@ -2,63 +2,52 @@
 ///
 /// A value takes 24 bytes, and a text or binary value its bytes in addition.
 struct Extremes {
-  /// The place of a value.
-  private struct Slot {
-    /// The offset in `bytes` of a text or binary value. The bits of any other value.
-    var content = 0
-    /// The number of bytes; ``none`` if there is no value.
-    var count = Slot.none
-    /// The number of bytes in `bytes` that belong to the value.
-    var room: UInt32 = 0
-
-    static let none = UInt32.max
-  }
-
   private let column: Column
   private let isGreatest: Bool
   /// For each group, the ``OrderWords`` word of its value.
   private var words: [UInt64] = []
-  private var slots: [Slot] = []
-  /// Texts and binary values. Those that were replaced by longer ones remain between them.
-  private var bytes: [UInt8] = []
+  private(set) var cells: GroupedCells
 
   /// Finds the last values if `isGreatest` is true, otherwise the first ones.
-  init(_ column: Column, isGreatest: Bool) { (self.column, self.isGreatest) = (column, isGreatest) }
+  init(_ column: Column, isGreatest: Bool) {
+    (self.column, self.isGreatest) = (column, isGreatest)
+    cells = GroupedCells(column.type)
+  }
 
   /// Adds groups without values until there are `count`.
   mutating func makeRoom(forGroups count: Int) {
     words.makeRoom(for: count - words.count)
     words += repeatElement(0, count: count - words.count)
-    slots.makeRoom(for: count - slots.count)
-    slots += repeatElement(Slot(), count: count - slots.count)
+    cells.makeRoom(forGroups: count)
   }
 
   /// Adds the cells of a batch to groups. `values` are the words of these cells.
   mutating func add(
-    _ cells: ColumnBatch, _ values: OrderWords, groups: UnsafeBufferPointer<UInt32>
+    _ batch: ColumnBatch, _ values: OrderWords, groups: UnsafeBufferPointer<UInt32>
   ) {
-    for row in 0..<cells.count where values.hasValue[row] {
+    for row in 0..<batch.count where values.hasValue[row] {
       let (group, word) = (Int(groups[row]), values.words[row])
-      if cells.type.isBytes {
-        cells.withBytes(at: row) { add(text: $0, word, to: group) }
-      } else {
-        add(bits: cells.bits(row), word, to: group)
-      }
+      guard
+        isBetter(word, in: group)
+          || word == words[group] && batch.type.isBytes
+            && batch.withBytes(at: row, { isBetter($0, in: group) })
+      else { continue }
+      words[group] = word
+      cells.set(batch, row, for: group)
     }
   }
 
   /// Adds groups of other values. `groups` holds the number here of each of them.
   mutating func combine(_ other: Extremes, _ groups: [UInt32]) {
-    other.bytes.withUnsafeBytes { bytes in
-      for (group, slot) in other.slots.enumerated() where slot.count != Slot.none {
-        let (group, word) = (Int(groups[group]), other.words[group])
-        if column.type.isBytes {
-          let text = bytes[slot.content..<slot.content + Int(slot.count)]
-          add(text: UnsafeRawBufferPointer(rebasing: text), word, to: group)
-        } else {
-          add(bits: slot.content, word, to: group)
-        }
-      }
+    for group in 0..<other.cells.count where !other.cells.isEmpty(group) {
+      let (number, word) = (Int(groups[group]), other.words[group])
+      guard
+        isBetter(word, in: number)
+          || word == words[number] && column.type.isBytes
+            && other.cells.withText(ofGroup: group, { isBetter($0, in: number) })
+      else { continue }
+      words[number] = word
+      cells.set(other.cells, group, for: number)
     }
   }
 
@@ -70,101 +59,18 @@ struct Extremes {
     self = new
   }
 
+  /// Whether a value is better because of its word, or because the group has none.
   @inline(__always)
-  private mutating func add(bits: Int, _ word: UInt64, to group: Int) {
-    guard slots[group].count == Slot.none || isBetter(word, than: words[group]) else { return }
-    words[group] = word
-    slots[group] = Slot(content: bits, count: 0)
-  }
-
-  @inline(__always)
-  private mutating func add(text: UnsafeRawBufferPointer, _ word: UInt64, to group: Int) {
-    let slot = slots[group]
-    if slot.count == Slot.none || isBetter(word, than: words[group])
-      || word == words[group] && isBetter(text, thanTextIn: slot)
-    {
-      words[group] = word
-      store(text, in: group)
-    }
-  }
-
-  @inline(__always)
-  private func isBetter(_ word: UInt64, than known: UInt64) -> Bool {
-    isGreatest ? word > known : word < known
+  private func isBetter(_ word: UInt64, in group: Int) -> Bool {
+    cells.isEmpty(group) || (isGreatest ? word > words[group] : word < words[group])
   }
 
   /// Whether a text with the same word is a better value.
   @inline(never)
-  private func isBetter(_ text: UnsafeRawBufferPointer, thanTextIn slot: Slot) -> Bool {
+  private func isBetter(_ text: UnsafeRawBufferPointer, in group: Int) -> Bool {
     if OrderWords.areExact(column) { return false }
-    let order = bytes.withUnsafeBytes { bytes in
-      let known = bytes[slot.content..<slot.content + Int(slot.count)]
-      return OrderWords.compare(text, UnsafeRawBufferPointer(rebasing: known), in: column)
-    }
+    let order = cells.withText(ofGroup: group) { OrderWords.compare(text, $0, in: column) }
     return isGreatest ? order > 0 : order < 0
-  }
-
-  private mutating func store(_ text: UnsafeRawBufferPointer, in group: Int) {
-    var slot = slots[group]
-    if text.count > Int(slot.room) {
-      // The room doubles, so that all rooms of a group take at most twice as much as the last one.
-      let room = max(text.count, min(2 * Int(slot.room), Int(Slot.none)))
-      slot.content = bytes.count
-      slot.room = UInt32(truncatingIfNeeded: room)
-      bytes.makeRoom(for: room)
-      bytes += repeatElement(0, count: room)
-    }
-    bytes.withUnsafeMutableBytes {
-      UnsafeMutableRawBufferPointer(rebasing: $0[slot.content...]).copyMemory(from: text)
-    }
-    slot.count = UInt32(truncatingIfNeeded: text.count)
-    slots[group] = slot
-  }
-
-  /// The number of bytes of all texts and binary values, with those that were replaced.
-  var byteCount: Int { bytes.count }
-
-  /// The value of a group; missing if there is none.
-  func cell(ofGroup group: Int) -> Cell {
-    let slot = slots[group]
-    if slot.count == Slot.none { return .missing }
-    return switch column.type {
-    case .text: .text(Array(bytes[slot.content..<slot.content + Int(slot.count)]))
-    case .binary: .binary(Array(bytes[slot.content..<slot.content + Int(slot.count)]))
-    case .integer: .integer(Int64(slot.content))
-    case .real: .real(Double(bitPattern: UInt64(bitPattern: Int64(slot.content))))
-    case .boolean: .boolean(slot.content != 0)
-    case .date: .date(Timestamp(nanoseconds: Int64(slot.content)))
-    }
-  }
-
-  /// Appends the values of groups to a column of the same type.
-  func append(_ groups: ArraySlice<UInt32>, to builder: ColumnBuilder) {
-    guard column.type.isBytes else {
-      for group in groups { builder.append(cell(ofGroup: Int(group))) }
-      return
-    }
-    // Groups lie anywhere in memory. If little else happens between their reads, the processor waits for many at once.
-    let slots = groups.map { self.slots[Int($0)] }
-    bytes.withUnsafeBytes { bytes in
-      for slot in slots {
-        if slot.count == Slot.none {
-          builder.appendMissing()
-        } else {
-          let text = bytes[slot.content..<slot.content + Int(slot.count)]
-          builder.append(bytes: UnsafeRawBufferPointer(rebasing: text))
-        }
-      }
-    }
-  }
-
-  /// Whether the texts of groups have at most `limit` bytes.
-  func fit(_ groups: ArraySlice<UInt32>, into limit: Int) -> Bool {
-    bytes.count <= limit
-      || groups.reduce(0) { sum, group in
-        let count = slots[Int(group)].count
-        return count == Slot.none ? sum : sum + Int(count)
-      } <= limit
   }
 }
 
@@ -242,14 +148,5 @@ extension ColumnBatch {
   func hasValue(_ row: Int) -> Bool {
     if missingCount > 0, isMissing(row) { return false }
     return !type.isBytes || withBytes(at: row) { !$0.isEmpty }
-  }
-
-  /// The bits of a value that is no text or binary.
-  fileprivate func bits(_ row: Int) -> Int {
-    switch type {
-    case .boolean: boolean(row) ? 1 : 0
-    case .real: Int(truncatingIfNeeded: Int64(bitPattern: real(row).bitPattern))
-    default: Int(truncatingIfNeeded: integer(row))
-    }
   }
 }

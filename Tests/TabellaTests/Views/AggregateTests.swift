@@ -520,20 +520,25 @@ import Testing
   @Test(arguments: [ColumnType.text, .binary])
   func `the memory of last values does not depend on the number of rows`(type: ColumnType) {
     var extremes = Extremes(Column("c", type), isGreatest: true)
+    var lasts = GroupedCells(type)
     extremes.makeRoom(forGroups: 2)
+    lasts.makeRoom(forGroups: 2)
     for number in 0..<20_000 {
-      // Each value comes after all before it.
-      let text = Array("\(100_000 + number)\(String(repeating: "x", count: number * 7 % 50))".utf8)
-      let cells = AwkwardCells.batch([[type == .text ? .text(text) : .binary(text)]], [type])
-      let values = OrderWords(Column("c", type), cells.columns[0])
+      // Each value comes after all before it. At first, each is longer than all before it.
+      let length = number < 1000 ? number : number * 7 % 1000
+      let text = Array("\(100_000 + number)\(String(repeating: "x", count: length))".utf8)
+      let cell: Cell = type == .text ? .text(text) : .binary(text)
+      let cells = AwkwardCells.batch([[cell]], [type]).columns[0]
       [UInt32(number % 2)].withUnsafeBufferPointer {
-        extremes.add(cells.columns[0], values, groups: $0)
+        extremes.add(cells, OrderWords(Column("c", type), cells), groups: $0)
       }
+      lasts.set(cells, 0, for: number % 2)
       if number >= 19_998 {
-        #expect(extremes.cell(ofGroup: number % 2) == (type == .text ? .text(text) : .binary(text)))
+        #expect(extremes.cells.cell(ofGroup: number % 2) == cell)
+        #expect(lasts.cell(ofGroup: number % 2) == cell)
       }
     }
-    #expect(extremes.byteCount < 400)
+    #expect(extremes.cells.byteCount < 10_000 && lasts.byteCount < 10_000)
   }
 
   /// Text that reads as dates is compared as dates, and the first of equal dates remains. Other text does not count.
