@@ -6,11 +6,8 @@ struct RegexMachine {
   /// A set of steps between two bytes, and the kind of the previous byte. Jumps and splits are not followed yet.
   private struct State: Hashable {
     var places: [Int32]
-    var before: Before
+    var before: RegexProgram.Before
   }
-
-  /// The kind of the previous byte, as far as a check needs it.
-  private enum Before: Hashable { case start, word, other }
 
   private static let unknown: Int32 = -1
   private static let found: Int32 = -2
@@ -24,12 +21,8 @@ struct RegexMachine {
 
   private let program: RegexProgram
   private let stateLimit: Int
-  /// The class of each byte. All bytes of a class lead from each state to the same next state.
-  private var classes = [UInt8](repeating: 0, count: 256)
-  /// The number of classes. The end of the text is one additional class.
-  private var classCount = 0
-  /// The first byte of each class. A class is a range.
-  private var examples: [UInt8] = []
+  /// The end of the text is one additional class.
+  private let classes: RegexClasses
   /// How many times the cache was cleared.
   private var forgotten = 0
   private var states: [State] = []
@@ -41,35 +34,12 @@ struct RegexMachine {
   /// `notFound`. The last entry of a state is the code of its ``RegexExits``, or `unknown`, or `many`.
   private var next: [Int32] = []
   /// The number of entries of a state in ``next``.
-  private var width: Int { classCount + 2 }
+  private var width: Int { classes.count + 2 }
 
   init(_ program: RegexProgram, stateLimit: Int = 2000) {
     self.program = program
     self.stateLimit = stateLimit
-    makeClasses()
-  }
-
-  private mutating func makeClasses() {
-    var isBorder = [Bool](repeating: false, count: 257)
-    for case .byte(let range, _) in program.steps {
-      isBorder[Int(range.lowerBound)] = true
-      isBorder[Int(range.upperBound) + 1] = true
-    }
-    if program.checksWords {
-      for byte in 1..<256
-      where RegexMachine.isWord(UInt8(byte)) != RegexMachine.isWord(UInt8(byte - 1)) {
-        isBorder[byte] = true
-      }
-    }
-    for byte in 0..<256 {
-      if byte == 0 || isBorder[byte] { examples.append(UInt8(byte)) }
-      classes[byte] = UInt8(truncatingIfNeeded: examples.count - 1)
-    }
-    classCount = examples.count
-  }
-
-  static func isWord(_ byte: UInt8) -> Bool {
-    byte == 95 || byte &- 48 < 10 || (byte | 0x20) &- 97 < 26
+    classes = RegexClasses(program)
   }
 
   mutating func isFound(in text: UnsafeRawBufferPointer) -> Bool {
@@ -81,10 +51,10 @@ struct RegexMachine {
       if follower == RegexMachine.found { return true }
       if follower == RegexMachine.notFound { return false }
       if follower == RegexMachine.needsExits {
-        next[Int(state) + classCount + 1] = exits(of: state)?.code ?? RegexMachine.many
+        next[Int(state) + classes.count + 1] = exits(of: state)?.code ?? RegexMachine.many
         continue
       }
-      let kind = at < text.count ? Int(classes[Int(text[at])]) : classCount
+      let kind = at < text.count ? Int(classes.numbers[Int(text[at])]) : classes.count
       let learned = learn(state, kind)
       if learned == RegexMachine.found { return true }
       if learned == RegexMachine.notFound { return false }
@@ -97,8 +67,9 @@ struct RegexMachine {
   private func run(
     _ text: UnsafeRawBufferPointer, _ at: inout Int, _ state: inout Int32
   ) -> Int32 {
-    next.withUnsafeBufferPointer { next in
-      classes.withUnsafeBufferPointer { classes in
+    let classCount = classes.count
+    return next.withUnsafeBufferPointer { next in
+      classes.numbers.withUnsafeBufferPointer { classes in
         var (place, now) = (at, Int(state))
         defer { (at, state) = (place, Int32(truncatingIfNeeded: now)) }
         while place < text.count {
@@ -129,7 +100,7 @@ struct RegexMachine {
 
   /// Returns the state in front of the first byte.
   private mutating func first() -> Int32 {
-    let number = number(of: State(places: [0], before: program.hasChecks ? .start : .other))
+    let number = number(of: State(places: [0], before: program.beforeText))
     start = number
     return number
   }
@@ -157,7 +128,7 @@ struct RegexMachine {
       next[Int(from) + kind] = RegexMachine.found
       return RegexMachine.found
     }
-    guard kind < classCount else {
+    guard kind < classes.count else {
       next[Int(from) + kind] = RegexMachine.notFound
       return RegexMachine.notFound
     }
@@ -171,7 +142,7 @@ struct RegexMachine {
   /// Computes the next state from a state, for a class of bytes; nil if there is a match. At the end of the text there is
   /// no next state, so any state means that there is no match.
   private func follower(of state: State, _ kind: Int) -> State? {
-    let byte = kind < classCount ? examples[kind] : nil
+    let byte = kind < classes.count ? classes.examples[kind] : nil
     var places: Set<Int> = []
     guard !follow(state, next: byte, into: &places) else { return nil }
     guard let byte else { return state }
@@ -181,8 +152,7 @@ struct RegexMachine {
     where range.contains(byte) {
       followers.insert(Int32(truncatingIfNeeded: target))
     }
-    let context: Before = program.checksWords && RegexMachine.isWord(byte) ? .word : .other
-    return State(places: followers.sorted(), before: context)
+    return State(places: followers.sorted(), before: program.before(after: byte))
   }
 
   /// The texts that lead from a state to another one, or to a match; nil if they are too many.
@@ -190,7 +160,7 @@ struct RegexMachine {
     let state = states[Int(number) / width]
     guard let bytes = fewBytes(where: { follower(of: state, $0) != state }) else { return nil }
     if bytes.count == 1 {
-      let kind = Int(classes[Int(bytes[0])])
+      let kind = Int(classes.numbers[Int(bytes[0])])
       // A pair must follow if any other byte after its first one leads back.
       if let first = follower(of: state, kind),
         let others = fewBytes(where: {
@@ -207,10 +177,11 @@ struct RegexMachine {
   /// The bytes of the classes that satisfy a condition; nil if there are too many for ``RegexExits``.
   private func fewBytes(where holds: (Int) -> Bool) -> [UInt8]? {
     var bytes: [UInt8] = []
-    for kind in 0..<classCount where holds(kind) {
-      let last = kind + 1 < classCount ? examples[kind + 1] - 1 : 255
-      guard bytes.count + Int(last - examples[kind]) < RegexExits.most else { return nil }
-      bytes += examples[kind]...last
+    let firsts = classes.examples
+    for kind in firsts.indices where holds(kind) {
+      let last = kind + 1 < firsts.count ? firsts[kind + 1] - 1 : 255
+      guard bytes.count + Int(last - firsts[kind]) < RegexExits.most else { return nil }
+      bytes += firsts[kind]...last
     }
     return bytes
   }
@@ -228,19 +199,9 @@ struct RegexMachine {
         open.append(first)
         open.append(second)
       case .check(let check, let target):
-        if holds(check, state.before, byte) { open.append(target) }
+        if check.holds(state.before, byte) { open.append(target) }
       }
     }
     return false
-  }
-
-  private func holds(_ check: RegexProgram.Check, _ before: Before, _ byte: UInt8?) -> Bool {
-    let isBorder = (before == .word) != (byte.map { RegexMachine.isWord($0) } ?? false)
-    return switch check {
-    case .start: before == .start
-    case .end: byte == nil
-    case .wordBorder: isBorder
-    case .noWordBorder: !isBorder
-    }
   }
 }

@@ -24,6 +24,27 @@ struct RegexProgram {
   init(_ tree: RegexTree) throws(TableError) {
     try add(tree)
     steps.append(.found)
+    skipJumps()
+  }
+
+  /// Lets all steps lead to where jumps lead. So paths that have read the same reach the same step, and become one.
+  private mutating func skipJumps() {
+    func end(_ place: Int) -> Int {
+      var (place, left) = (place, steps.count)
+      // A jump can lead to itself.
+      while left > 0, case .jump(let target) = steps[place] { (place, left) = (target, left - 1) }
+      return place
+    }
+    for place in steps.indices {
+      switch steps[place] {
+      case .byte(let range, let target): steps[place] = .byte(range, end(target))
+      case .split(let first, let second): steps[place] = .split(end(first), end(second))
+      case .check(let check, let target): steps[place] = .check(check, end(target))
+      case .jump(let target): steps[place] = .jump(end(target))
+      case .note(let slot, let target): steps[place] = .note(slot: slot, end(target))
+      case .found: break
+      }
+    }
   }
 
   private mutating func add(_ tree: RegexTree) throws(TableError) {

@@ -1,0 +1,62 @@
+/// The classes of bytes of a program. All bytes of a class have the same effect in every step.
+struct RegexClasses {
+  /// The number of the class of each byte.
+  private(set) var numbers = [UInt8](repeating: 0, count: 256)
+  /// The first byte of each class. A class is a range.
+  private(set) var examples: [UInt8] = []
+  /// The number of classes.
+  var count: Int { examples.count }
+
+  init(_ program: RegexProgram) {
+    var isBorder = [Bool](repeating: false, count: 257)
+    for case .byte(let range, _) in program.steps {
+      isBorder[Int(range.lowerBound)] = true
+      isBorder[Int(range.upperBound) + 1] = true
+    }
+    if program.checksWords {
+      for byte in 1..<256 where UInt8(byte).isWordByte != UInt8(byte - 1).isWordByte {
+        isBorder[byte] = true
+      }
+    }
+    for byte in 0..<256 {
+      if byte == 0 || isBorder[byte] { examples.append(UInt8(byte)) }
+      numbers[byte] = UInt8(truncatingIfNeeded: examples.count - 1)
+    }
+  }
+}
+
+extension UInt8 {
+  /// Whether the byte is a letter or a digit of ASCII, or `_`: `\w`.
+  var isWordByte: Bool { self == 95 || self &- 48 < 10 || (self | 0x20) &- 97 < 26 }
+}
+
+extension RegexProgram {
+  /// The kind of the byte in front of a position, as far as a check needs it.
+  enum Before: Hashable { case start, word, other }
+
+  /// The kind in front of the first byte of a text.
+  var beforeText: Before { hasChecks ? .start : .other }
+
+  /// The kind of a byte.
+  func before(after byte: UInt8) -> Before { checksWords && byte.isWordByte ? .word : .other }
+}
+
+extension RegexProgram.Check {
+  /// Whether the condition is true between two bytes. `next` is nil at the end of the text.
+  func holds(_ before: RegexProgram.Before, _ next: UInt8?) -> Bool {
+    let isBorder = (before == .word) != (next?.isWordByte ?? false)
+    return switch self {
+    case .start: before == .start
+    case .end: next == nil
+    case .wordBorder: isBorder
+    case .noWordBorder: !isBorder
+    }
+  }
+
+  /// Whether the condition is true at an offset of a text.
+  func holds(_ at: Int, in text: UnsafeRawBufferPointer) -> Bool {
+    let before: RegexProgram.Before =
+      at == 0 ? .start : text[at - 1].isWordByte ? .word : .other
+    return holds(before, at < text.count ? text[at] : nil)
+  }
+}
