@@ -1,7 +1,7 @@
 /// A view of the rows that satisfy conditions. Rows stay in their sections; sections can become empty.
 ///
 /// The view reads its base only as far as necessary. Its counts are at-least until it has read a section to its
-/// end. It stores the number of each shown row, at most 2 bytes per row.
+/// end. It stores the numbers of shown rows, in 2 bytes per row or less unless such rows are rare.
 public final class FilteredSource: MappedSource {
   /// The shown rows of a section, as far as the section has been read.
   final class Section {

@@ -90,22 +90,14 @@ struct PartMachine {
   }
 
   private let program: RegexProgram
-  private let stateLimit: Int
   /// The end of the text is one additional class.
   private let classes: RegexClasses
-  /// How many times the cache was cleared.
-  private var forgotten = 0
-  private var states: [State] = []
-  /// A state is numbered by the index of its first transition.
-  private var numbers: [State: Int32] = [:]
-  /// The state in front of the first byte, once it is known.
-  private var start: Int32?
-  /// For each state and class, what follows.
-  private var transitions: [Transition] = []
+  private var states: RegexStates<State, Transition>
   /// See ``Update/code(pathsBefore:)``.
   private var updates: [Int] = []
-  /// The number of transitions of a state.
-  private var width: Int { classes.count + 1 }
+
+  /// The number of elements of ``updates`` that clears the cache: 8 MiB. Updates of many paths are long.
+  private static let updateLimit = 1 << 20
 
   /// The slots of the match: the start and the end of each part, or -1.
   private(set) var slots: [Int]
@@ -116,8 +108,10 @@ struct PartMachine {
 
   init(_ program: RegexProgram, parts: Int, stateLimit: Int = 2000) {
     self.program = program
-    self.stateLimit = stateLimit
     classes = RegexClasses(program)
+    states = RegexStates(
+      width: classes.count + 1, limit: stateLimit,
+      unknown: Transition(state: Transition.unknown, update: Transition.none))
     slots = Array(repeating: -1, count: parts * 2)
   }
 
@@ -125,7 +119,7 @@ struct PartMachine {
   /// - Complexity: O(bytes), if the states are known
   mutating func match(_ text: UnsafeRawBufferPointer) -> Bool {
     var (at, isFound) = (0, false)
-    var state = start ?? first()
+    var state = states.start ?? first()
     while true {
       var transition = run(text, &at, &state)
       if transition.state == Transition.unknown {
@@ -143,7 +137,7 @@ struct PartMachine {
     _ text: UnsafeRawBufferPointer, _ at: inout Int, _ state: inout Int32
   ) -> Transition {
     let count = classes.count
-    return transitions.withUnsafeBufferPointer { transitions in
+    return states.entries.withUnsafeBufferPointer { transitions in
       classes.numbers.withUnsafeBufferPointer { classes in
         var (place, now) = (at, state)
         defer { (at, state) = (place, now) }
@@ -209,37 +203,21 @@ struct PartMachine {
 
   /// Returns the state in front of the first byte.
   private mutating func first() -> Int32 {
-    let number = number(of: State(places: [], begins: true, before: program.beforeText))
-    start = number
-    return number
-  }
-
-  /// Returns the number of a state, and adds the state to the cache.
-  private mutating func number(of state: State) -> Int32 {
-    if let number = numbers[state] { return number }
-    if states.count >= stateLimit {
-      forgotten += 1
-      start = nil
-      states.removeAll()
-      numbers.removeAll()
-      updates.removeAll()
-      transitions.removeAll(keepingCapacity: true)
-    }
-    let number = Int32(truncatingIfNeeded: states.count * width)
-    states.append(state)
-    numbers[state] = number
-    let unknown = Transition(state: Transition.unknown, update: Transition.none)
-    transitions += repeatElement(unknown, count: width)
+    let number = states.number(of: State(places: [], begins: true, before: program.beforeText))
+    states.start = number
     return number
   }
 
   /// Computes and caches the transition from a state, for a class of bytes or, if `kind` is nil, the end of the text.
   private mutating func learn(_ from: Int32, _ kind: Int?) -> Transition {
-    let state = states[Int(from) / width]
+    let (state, before) = (states.state(from), states.clears)
     let (follower, update) = follower(of: state, kind)
-    let before = forgotten
+    if updates.count >= PartMachine.updateLimit { states.clear() }
     var transition = Transition(
-      state: follower.map { number(of: $0) } ?? Transition.ended, update: Transition.none)
+      state: follower.map { states.number(of: $0) } ?? Transition.ended, update: Transition.none)
+    // If the cache was cleared, it no longer contains the old state, and no transition uses an update.
+    let isCleared = states.clears != before
+    if isCleared { updates.removeAll(keepingCapacity: true) }
     if !update.isEmpty {
       transition.update = Int32(truncatingIfNeeded: updates.count)
       updates += update.code(pathsBefore: state.places.count)
@@ -248,8 +226,7 @@ struct PartMachine {
         values += repeatElement(-1, count: slots.count)
       }
     }
-    // If the cache was cleared, it no longer contains the old state.
-    if forgotten == before { transitions[Int(from) + (kind ?? classes.count)] = transition }
+    if !isCleared { states.entries[Int(from) + (kind ?? classes.count)] = transition }
     return transition
   }
 

@@ -29,34 +29,3 @@ extension UInt8 {
   /// Whether the byte is a letter or a digit of ASCII, or `_`: `\w`.
   var isWordByte: Bool { self == 95 || self &- 48 < 10 || (self | 0x20) &- 97 < 26 }
 }
-
-extension RegexProgram {
-  /// The kind of the byte in front of a position, as far as a check needs it.
-  enum Before: Hashable { case start, word, other }
-
-  /// The kind in front of the first byte of a text.
-  var beforeText: Before { hasChecks ? .start : .other }
-
-  /// The kind of a byte.
-  func before(after byte: UInt8) -> Before { checksWords && byte.isWordByte ? .word : .other }
-}
-
-extension RegexProgram.Check {
-  /// Whether the condition is true between two bytes. `next` is nil at the end of the text.
-  func holds(_ before: RegexProgram.Before, _ next: UInt8?) -> Bool {
-    let isBorder = (before == .word) != (next?.isWordByte ?? false)
-    return switch self {
-    case .start: before == .start
-    case .end: next == nil
-    case .wordBorder: isBorder
-    case .noWordBorder: !isBorder
-    }
-  }
-
-  /// Whether the condition is true at an offset of a text.
-  func holds(_ at: Int, in text: UnsafeRawBufferPointer) -> Bool {
-    let before: RegexProgram.Before =
-      at == 0 ? .start : text[at - 1].isWordByte ? .word : .other
-    return holds(before, at < text.count ? text[at] : nil)
-  }
-}

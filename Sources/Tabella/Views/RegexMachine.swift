@@ -20,38 +20,29 @@ struct RegexMachine {
   private static let lasting = 8
 
   private let program: RegexProgram
-  private let stateLimit: Int
   /// The end of the text is one additional class.
   private let classes: RegexClasses
-  /// How many times the cache was cleared.
-  private var forgotten = 0
-  private var states: [State] = []
-  /// A state is numbered by the index of its first entry in ``next``.
-  private var numbers: [State: Int32] = [:]
-  /// The state in front of the first byte, once it is known.
-  private var start: Int32?
-  /// For each state and class, the next state, or one of the constants `unknown`, `found` and
-  /// `notFound`. The last entry of a state is the code of its ``RegexExits``, or `unknown`, or `many`.
-  private var next: [Int32] = []
-  /// The number of entries of a state in ``next``.
-  private var width: Int { classes.count + 2 }
+  /// The entries of a state are the next states, or one of the constants `unknown`, `found` and `notFound`. The last one is
+  /// the code of its ``RegexExits``, or `unknown`, or `many`.
+  private var states: RegexStates<State, Int32>
 
   init(_ program: RegexProgram, stateLimit: Int = 2000) {
     self.program = program
-    self.stateLimit = stateLimit
     classes = RegexClasses(program)
+    states = RegexStates(
+      width: classes.count + 2, limit: stateLimit, unknown: RegexMachine.unknown)
   }
 
   mutating func isFound(in text: UnsafeRawBufferPointer) -> Bool {
     var at = 0
-    var state = start ?? first()
+    var state = states.start ?? first()
     while true {
       // Known states need no change of the cache.
       let follower = run(text, &at, &state)
       if follower == RegexMachine.found { return true }
       if follower == RegexMachine.notFound { return false }
       if follower == RegexMachine.needsExits {
-        next[Int(state) + classes.count + 1] = exits(of: state)?.code ?? RegexMachine.many
+        states.entries[Int(state) + classes.count + 1] = exits(of: state)?.code ?? RegexMachine.many
         continue
       }
       let kind = at < text.count ? Int(classes.numbers[Int(text[at])]) : classes.count
@@ -68,7 +59,7 @@ struct RegexMachine {
     _ text: UnsafeRawBufferPointer, _ at: inout Int, _ state: inout Int32
   ) -> Int32 {
     let classCount = classes.count
-    return next.withUnsafeBufferPointer { next in
+    return states.entries.withUnsafeBufferPointer { next in
       classes.numbers.withUnsafeBufferPointer { classes in
         var (place, now) = (at, Int(state))
         defer { (at, state) = (place, Int32(truncatingIfNeeded: now)) }
@@ -100,42 +91,25 @@ struct RegexMachine {
 
   /// Returns the state in front of the first byte.
   private mutating func first() -> Int32 {
-    let number = number(of: State(places: [0], before: program.beforeText))
-    start = number
-    return number
-  }
-
-  /// Returns the number of a state, and adds the state to the cache.
-  private mutating func number(of state: State) -> Int32 {
-    if let number = numbers[state] { return number }
-    if states.count >= stateLimit {
-      forgotten += 1
-      start = nil
-      states.removeAll()
-      numbers.removeAll()
-      next.removeAll(keepingCapacity: true)
-    }
-    let number = Int32(truncatingIfNeeded: states.count * width)
-    states.append(state)
-    numbers[state] = number
-    next += repeatElement(RegexMachine.unknown, count: width)
+    let number = states.number(of: State(places: [0], before: program.beforeText))
+    states.start = number
     return number
   }
 
   /// Computes and caches the next state from a state, for a class of bytes or the end of the text.
   private mutating func learn(_ from: Int32, _ kind: Int) -> Int32 {
-    guard let follower = follower(of: states[Int(from) / width], kind) else {
-      next[Int(from) + kind] = RegexMachine.found
+    guard let follower = follower(of: states.state(from), kind) else {
+      states.entries[Int(from) + kind] = RegexMachine.found
       return RegexMachine.found
     }
     guard kind < classes.count else {
-      next[Int(from) + kind] = RegexMachine.notFound
+      states.entries[Int(from) + kind] = RegexMachine.notFound
       return RegexMachine.notFound
     }
-    let before = forgotten
-    let to = number(of: follower)
+    let before = states.clears
+    let to = states.number(of: follower)
     // If the cache was cleared, it no longer contains the old state.
-    if forgotten == before { next[Int(from) + kind] = to }
+    if states.clears == before { states.entries[Int(from) + kind] = to }
     return to
   }
 
@@ -157,7 +131,7 @@ struct RegexMachine {
 
   /// The texts that lead from a state to another one, or to a match; nil if they are too many.
   private func exits(of number: Int32) -> RegexExits? {
-    let state = states[Int(number) / width]
+    let state = states.state(number)
     guard let bytes = fewBytes(where: { follower(of: state, $0) != state }) else { return nil }
     if bytes.count == 1 {
       let kind = Int(classes.numbers[Int(bytes[0])])

@@ -1,4 +1,4 @@
-/// Row numbers in ascending order: at most 2 bytes each, and about 100 bytes for each page.
+/// Row numbers in ascending order: 2 bytes each or less, and about 150 bytes for each page.
 ///
 /// Each 65,536 rows have a page if it has members. A page with few members lists their lowest 16 bits. A page with many
 /// has a bit for each row, and takes at most 10 KiB. Roaring bitmaps have the same two forms.
