@@ -6,6 +6,8 @@ package enum SharedReading {
   case unshared
   /// All rows were read.
   case complete
+  /// The rows of all shares were read, and more may follow. The caller can read these in shares, too.
+  case partial
   /// `merge` did not need more rows.
   case stopped
   /// A share failed. The rows of the shares in front of it were read.
@@ -43,7 +45,7 @@ extension TableDataSource {
     guard always || Cores.count > 1,
       let shares = try sharing?.shares(ofSection: section, from: first, size: size)
     else { return .unshared }
-    var end = SharedReading.complete
+    var end = shares.reachesEnd ? SharedReading.complete : .partial
     var failure: TableError?
     produceInOrder(shares.count, threads: Cores.count, ahead: ahead) { number in
       Swift.Result { () throws(TableError) in
@@ -175,7 +177,8 @@ func collect<Collector: RowCollector>(
     switch end {
     case .complete: return count
     case .unshared: alone = .max
-    case .stopped, .broken: alone *= 8
+    case .partial: alone = 0
+    case .stopped, .broken: alone = max(1, alone) * 8
     }
   }
 }

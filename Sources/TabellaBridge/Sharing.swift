@@ -3,7 +3,7 @@ import Tabella
 
 /// The id of a table that is not part of the contract. Only hosts and providers of the same build use it, so its
 /// functions can change with the number in the id.
-private let sharingID = "tabella.internal.sharing/1"
+private let sharingID = "tabella.internal.sharing/2"
 
 /// The C form of ``RowSharing`` and ``RowShares``.
 private struct SharingTable {
@@ -12,6 +12,14 @@ private struct SharingTable {
     @convention(c) (
       _ source: UnsafeMutableRawPointer, _ section: Int64, _ first: Int64, _ size: Int64,
       _ out: UnsafeMutablePointer<UnsafeMutableRawPointer?>, _ count: UnsafeMutablePointer<Int64>,
+      _ error: UnsafeMutablePointer<tabella_error>
+    ) -> Int32
+  /// Divides rows of a section, which have these numbers. The rest is as in `Divide`.
+  typealias Gather =
+    @convention(c) (
+      _ source: UnsafeMutableRawPointer, _ section: Int64, _ rows: UnsafePointer<UInt32>?,
+      _ rowCount: Int64, _ size: Int64, _ out: UnsafeMutablePointer<UnsafeMutableRawPointer?>,
+      _ count: UnsafeMutablePointer<Int64>, _ reachesEnd: UnsafeMutablePointer<Bool>,
       _ error: UnsafeMutablePointer<tabella_error>
     ) -> Int32
   typealias Share =
@@ -26,6 +34,7 @@ private struct SharingTable {
     ) -> Int32
 
   var divide: Divide?
+  var gather: Gather?
   var share: Share?
   var take: Take?
   var release: (@convention(c) (_ shares: UnsafeMutableRawPointer) -> Void)?
@@ -52,6 +61,19 @@ nonisolated(unsafe) private let sharingTable = immortal(
         let shares = try sharing.shares(
           ofSection: Int(section), from: Int(first), size: Int(size))
         count.pointee = Int64(shares?.count ?? 0)
+        out.pointee = shares.map { Unmanaged.passRetained(SharesBox($0)).toOpaque() }
+      }
+    },
+    gather: { source, section, rows, rowCount, size, out, count, reachesEnd, error in
+      answer(source, error) { box throws(TableError) in
+        guard let sharing = box.base.sharing else {
+          throw TableError(.notSupported, "no sharing")
+        }
+        let shares = try sharing.shares(
+          gathering: UnsafeBufferPointer(start: rows, count: Int(rowCount)),
+          inSection: Int(section), size: Int(size))
+        count.pointee = Int64(shares?.count ?? 0)
+        reachesEnd.pointee = shares?.reachesEnd ?? true
         out.pointee = shares.map { Unmanaged.passRetained(SharesBox($0)).toOpaque() }
       }
     },
@@ -95,8 +117,8 @@ final class ImportedSharing: RowSharing {
   /// The table, which is asked for only if many rows are read.
   private lazy var table = try? source.foreign.ability(sharingID, SharingTable.self) {
     [
-      ("divide", $0.divide != nil), ("share", $0.share != nil), ("take", $0.take != nil),
-      ("release", $0.release != nil),
+      ("divide", $0.divide != nil), ("gather", $0.gather != nil), ("share", $0.share != nil),
+      ("take", $0.take != nil), ("release", $0.release != nil),
     ]
   }
 
@@ -115,23 +137,42 @@ final class ImportedSharing: RowSharing {
     try foreign.call("sharing.divide") {
       table.divide!(foreign.source, Int64(section), Int64(first), Int64(size), &raw, &count, $0)
     }
-    return raw.map { ImportedShares(source, table, $0, count: Int(count)) }
+    return raw.map { ImportedShares(source, table, $0, count: Int(count), reachesEnd: true) }
+  }
+
+  func shares(
+    gathering rows: UnsafeBufferPointer<UInt32>, inSection section: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    guard let table else { throw TableError(.notSupported, "no sharing") }
+    try source.refreshColumns()
+    let foreign = source.foreign
+    var raw: UnsafeMutableRawPointer?
+    var (count, reachesEnd): (Int64, Bool) = (0, false)
+    try foreign.call("sharing.gather") {
+      table.gather!(
+        foreign.source, Int64(section), rows.baseAddress, Int64(rows.count), Int64(size), &raw,
+        &count, &reachesEnd, $0)
+    }
+    return raw.map { ImportedShares(source, table, $0, count: Int(count), reachesEnd: reachesEnd) }
   }
 }
 
 /// The shares of a C source.
 private final class ImportedShares: RowShares {
   let count: Int
+  let reachesEnd: Bool
   private let foreign: ForeignSource
   private let columns: [Column]
   private let table: SharingTable
   private let shares: UnsafeMutableRawPointer
 
   init(
-    _ source: ImportedSource, _ table: SharingTable, _ shares: UnsafeMutableRawPointer, count: Int
+    _ source: ImportedSource, _ table: SharingTable, _ shares: UnsafeMutableRawPointer, count: Int,
+    reachesEnd: Bool
   ) {
     (foreign, columns) = (source.foreign, source.columns)
-    (self.table, self.shares, self.count) = (table, shares, count)
+    (self.table, self.shares) = (table, shares)
+    (self.count, self.reachesEnd) = (count, reachesEnd)
   }
 
   deinit { table.release!(shares) }

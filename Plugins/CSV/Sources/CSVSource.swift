@@ -207,6 +207,27 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     }
   }
 
+  func shares(
+    gathering rows: UnsafeBufferPointer<UInt32>, inSection section: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    guard section == 0 else { throw .noSection(section) }
+    cancel.begin()
+    guard let shares = try reader.shares(gathering: rows, size: size) else { return nil }
+    let (text, reader, options) = (text, reader, options)
+    let checks = (checksUTF8, checksLongCells)
+    let last = columns.count - 1
+    return SharedGathering(shares) {
+      RowCells(
+        text, reader, options, CancelFlag(), notes: ShareNotes(for: checks, lastColumn: last))
+    } taken: { [self] cells throws(TableError) in
+      guard self.text === text else { throw .wrongShare }
+      try file.checkUnchanged()
+      guard let notes = cells.notes as? ShareNotes else { return }
+      for remark in notes.remarks { try note(remark, from: 0) }
+      noteUnconverted()
+    }
+  }
+
   func canDigest(_ columns: [Int]) -> Bool {
     !options.splitsAtBlanks
       && columns.allSatisfy {

@@ -244,6 +244,22 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     }
   }
 
+  func shares(
+    gathering rows: UnsafeBufferPointer<UInt32>, inSection section: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    guard section == 0, canShare else { throw .noSection(section) }
+    cancel.begin()
+    guard let shares = try reader.shares(gathering: rows, size: size) else { return nil }
+    let (text, reader, columns, pattern) = (text, reader, columns, pattern)
+    return SharedGathering(shares) {
+      LineCells(reader, columns, pattern, CancelFlag())
+    } taken: { [self] _ throws(TableError) in
+      guard self.text === text else { throw .wrongShare }
+      try file.checkUnchanged()
+      noteUnconverted()
+    }
+  }
+
   /// Only whole lines of a text with one section have digests.
   func canDigest(_ columns: [Int]) -> Bool {
     sectioning == .none && columns == [0]

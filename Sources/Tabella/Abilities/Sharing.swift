@@ -13,15 +13,26 @@ package protocol RowSharing: AnyObject {
   func shares(
     ofSection section: Int, from first: Int, size: Int
   ) throws(TableError) -> (any RowShares)?
+
+  /// Reads rows of a section in any order, and divides them into shares of about `size` bytes. Returns nil if that is
+  /// impossible, or not worth a thread.
+  ///
+  /// The shares may have only the first of the rows. Each row is the number of one that the caller has reached by reading.
+  /// `rows` is valid during the call.
+  func shares(
+    gathering rows: UnsafeBufferPointer<UInt32>, inSection section: Int, size: Int
+  ) throws(TableError) -> (any RowShares)?
 }
 
-/// Consecutive rows of a section, divided into shares.
+/// Rows of a section, divided into shares.
 ///
 /// A share is a source of one section. Its rows are numbered from 0. It never reports diagnostics. The borders of
 /// shares can be guesses. So a share can fail, and then the caller reads on from the source itself.
 package protocol RowShares: AnyObject {
   /// The number of shares. Some of them can be empty.
   var count: Int { get }
+  /// Whether the section ends with the rows of the last share.
+  var reachesEnd: Bool { get }
 
   /// Returns a share. Several threads may call this at the same time, and each may use the shares that it received.
   func share(_ number: Int) throws(TableError) -> any TableDataSource
@@ -35,6 +46,14 @@ package protocol RowShares: AnyObject {
 
 extension RowSharing {
   package var canShare: Bool { true }
+
+  package func shares(
+    gathering rows: UnsafeBufferPointer<UInt32>, inSection section: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? { nil }
+}
+
+extension RowShares {
+  package var reachesEnd: Bool { true }
 }
 
 extension TableDataSource {
@@ -46,6 +65,7 @@ extension TableDataSource {
     case let source as CheckedSource: sharer = source.sharer
     case let source as FilteredSource: sharer = source
     case let source as JoinedSource: sharer = source
+    case let source as SortedSource: sharer = source
     case let source as SummarizedSource: sharer = source
     case is MappedSource: sharer = nil
     default: sharer = self as? any RowSharing

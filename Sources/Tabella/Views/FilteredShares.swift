@@ -15,6 +15,16 @@ extension FilteredSource: RowSharing {
     guard let shares else { return nil }
     return FilteredShares(self, section, shares, state)
   }
+
+  package func shares(
+    gathering rows: UnsafeBufferPointer<UInt32>, inSection section: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    guard let sharing = base.sharing, let passing = known[section]?.passing else { return nil }
+    let baseRows = rows.map { UInt32(truncatingIfNeeded: passing[Int($0)]) }
+    return try withBuffer(of: baseRows) { rows throws(TableError) in
+      try sharing.shares(gathering: rows, inSection: section, size: size)
+    }
+  }
 }
 
 /// The shown rows of a filtered section, divided like the rows of its base.
@@ -35,6 +45,7 @@ private final class FilteredShares: RowShares {
   }
 
   var count: Int { shares.count }
+  var reachesEnd: Bool { shares.reachesEnd }
 
   func share(_ number: Int) throws(TableError) -> any TableDataSource {
     let share = try filters.view(of: shares.share(number))

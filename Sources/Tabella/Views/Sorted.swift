@@ -125,7 +125,7 @@ public final class SortedSource: MappedSource {
   }
 
   /// The order of a section. The first call reads and sorts the section.
-  private func order(of section: Int) throws(TableError) -> [UInt32] {
+  func order(of section: Int) throws(TableError) -> [UInt32] {
     if let order = orders[section] { return order.rows }
     if let rows = try orderAmongGroups(of: section) { return rows }
     let rows = try mapping { () throws(TableError) in try sorted(section) }

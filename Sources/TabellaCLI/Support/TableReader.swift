@@ -107,15 +107,17 @@ struct TableReader {
     _ rest: (IndexPath) throws -> (rows: Int, isEnd: Bool), position: Int
   ) throws -> (row: Int, isEnd: Bool) {
     var next = first
-    var wasOffered = false
+    // Threads may share the rows after the first batch, and after more batches if they could not share all of them.
+    var (alone, left) = (1, 1)
     while next - first < limit {
-      // Threads may share the rows after the first batch.
-      if next > first, !wasOffered, limit > Int.max / 2 {
-        wasOffered = true
+      if left == 0, limit > Int.max / 2 {
         let (taken, isEnd) = try rest(IndexPath(section: section, row: next))
         next += taken
         if isEnd { return (next, true) }
+        alone *= 8
+        left = alone
       }
+      left -= 1
       if count.isExact, next >= count.value { return (max(next, count.value), true) }
       let path = IndexPath(section: section, row: next)
       let (batch, endsSection) = try read(

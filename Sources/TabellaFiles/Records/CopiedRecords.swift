@@ -82,7 +82,8 @@ struct CopiedRecords: ~Copyable {
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Int
   ) throws(TableError) -> Int? {
     guard count > 0 else { return nil }
-    let taken = try RecordPage.Origin.with(numbers, offsets) { origin throws(TableError) in
+    let taken = try RecordPage.Origin.with(numbers[...], offsets[...]) {
+      origin throws(TableError) in
       try body(
         RecordPage(
           numbers: 0..<count, offset: 0, bytes: UnsafeRawPointer(text.baseAddress!), filled: size,

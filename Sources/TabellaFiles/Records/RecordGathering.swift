@@ -1,5 +1,3 @@
-import CTabellaScan
-import Glibc
 import Tabella
 
 extension RecordReader {
@@ -15,7 +13,17 @@ extension RecordReader {
     _ numbers: [Int], withOffsets: Bool,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
   ) throws(TableError) -> Int {
-    guard let largest = numbers.max() else { return 0 }
+    guard !numbers.isEmpty else { return 0 }
+    let (gathered, count) = try gathered(numbers, withOffsets: withOffsets)
+    return try give(gathered, count, body)
+  }
+
+  /// Returns records whose next ones have these numbers, and how many of the numbers they begin with. `numbers` is not
+  /// empty.
+  func gathered(
+    _ numbers: [Int], withOffsets: Bool
+  ) throws(TableError) -> (GatheredRecords, count: Int) {
+    let largest = numbers.max() ?? 0
     try index.know(past: largest)
     guard largest < index.known else { throw .noRow(largest, inSection: 0, of: index.known) }
     let kept = gathered
@@ -23,11 +31,11 @@ extension RecordReader {
     if let kept, kept.offsets != nil || !withOffsets,
       let count = kept.rest(startingWith: numbers)
     {
-      return try give(kept, count, body)
+      return (kept, count)
     }
     let wanted = missing.starts(with: numbers) ? missing : numbers
     missing = []
-    var count = min(wanted.count, max(1, sizes.gathered / index.averageSize))
+    var count = min(wanted.count, mostGathered)
     while true {
       let gathered = try GatheredRecords(
         count == wanted.count ? wanted : Array(wanted[..<count]), withOffsets: withOffsets, self,
@@ -35,9 +43,26 @@ extension RecordReader {
       // Records are larger than the average, so fewer of them fit.
       if gathered.isComplete || count == 1 {
         missing = Array(wanted[count...])
-        return try give(gathered, min(count, numbers.count), body)
+        return (gathered, min(count, numbers.count))
       }
       count = max(1, min(count / 2, gathered.fitting / 2))
+    }
+  }
+
+  /// The number of records of average size that are gathered at once.
+  var mostGathered: Int {
+    max(1, sizes.gathered / (index.averageSize + GatheredRecords.memoryPerRecord))
+  }
+
+  /// Notes that gathered records were provided up to one of them.
+  func noteGiven(_ gathered: GatheredRecords, upTo end: Int) {
+    if end < gathered.count {
+      self.gathered = gathered
+      self.gathered?.given = end
+    } else {
+      self.gathered = nil
+      spare = gathered.texts
+      for text in spare { text.clear() }
     }
   }
 
@@ -51,7 +76,7 @@ extension RecordReader {
     var given = start
     var size = 0
     // Short texts need short pages. Large ones would leave holes between what thousands of such texts keep.
-    let most = min(2 * sizes.page, gathered.text.count + 2 * gathered.count)
+    let most = min(2 * sizes.page, gathered.texts.reduce(2 * gathered.count) { $0 + $1.count })
     let text = UnsafeMutableRawBufferPointer.allocate(
       byteCount: most + RecordPage.slack, alignment: 64)
     defer { text.deallocate() }
@@ -59,11 +84,14 @@ extension RecordReader {
       let first = given
       var filled = 0
       while given < end, filled < sizes.page, !staysAlone(gathered, given) {
-        filled += gathered.copy(given, to: text.baseAddress! + filled)
+        filled += gathered.write(given, to: text.baseAddress! + filled)
         given += 1
       }
       if given > first {
-        try givePage(text, filled, gathered, first..<given, body)
+        let separatorOffsets = SeparatorOffsets(room: filled + 512)
+        defer { separatorOffsets.deallocate() }
+        try gathered.withPage(
+          of: first..<given, text.baseAddress!, filled, rules, separatorOffsets, body)
       } else {
         let number = gathered.numbers[given]
         guard let page = try page(with: number) else { break }
@@ -72,58 +100,20 @@ extension RecordReader {
       }
       size += filled + gathered.size(of: first)
     }
-    if given < gathered.count {
-      self.gathered = gathered
-      self.gathered?.given = given
-    } else {
-      spare = gathered.text
-      spare?.clear()
-    }
+    noteGiven(gathered, upTo: given)
     return given - start
   }
 
-  /// Whether a record needs its own page. The last record of the text can lack its line end or a closing quote. A
-  /// large record would fill the page alone.
-  private func staysAlone(_ gathered: GatheredRecords, _ place: Int) -> Bool {
-    gathered.isLast(place) || gathered.size(of: place) + 2 >= sizes.page
-  }
-
-  private func givePage(
-    _ text: UnsafeMutableRawBufferPointer, _ size: Int, _ gathered: GatheredRecords,
-    _ records: Range<Int>,
-    _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
-  ) throws(TableError) {
-    memset(text.baseAddress! + size, 0, RecordPage.slack)
-    let separatorOffsets = SeparatorOffsets(room: size + 512)
-    defer { separatorOffsets.deallocate() }
-    let numbers = Array(gathered.numbers[records])
-    let offsets = gathered.offsets.map { Array($0[records]) }
-    let bytes = UnsafeRawPointer(text.baseAddress!)
-    try RecordPage.Origin.with(numbers, offsets) { origin throws(TableError) in
-      var state = tabella_scan_start()
-      let found = tabella_scan_separators(
-        bytes.assumingMemoryBound(to: UInt8.self), size, rules.scan, &state,
-        separatorOffsets.separators, separatorOffsets.ends, separatorOffsets.room)
-      guard found.records == records.count else {
-        throw TableError(.internal, "gathered records split differently than in the text")
-      }
-      try body(
-        RecordPage(
-          numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
-          separators: UnsafePointer(separatorOffsets.separators),
-          ends: UnsafePointer(separatorOffsets.ends),
-          escape: rules.escape, mostQuotedLineEnds: Int(state.most_lines),
-          hasLooseQuotes: state.loose != 0, hasStrayQuotes: state.strays != 0, openEnd: nil,
-          reading: rules.reading, origin: origin),
-        0..<records.count)
-    }
+  /// Whether a record needs its own page: a large one, which would fill a page alone, and an open one.
+  func staysAlone(_ gathered: GatheredRecords, _ place: Int) -> Bool {
+    gathered.isOpen(place) || gathered.size(of: place) + 2 >= sizes.page
   }
 }
 
 extension RecordPage.Origin {
   /// Calls `body` with the origin of records with these numbers and, if known, these offsets in the text.
   static func with<Result>(
-    _ numbers: [Int], _ offsets: [Int]?,
+    _ numbers: ArraySlice<Int>, _ offsets: ArraySlice<Int>?,
     _ body: (RecordPage.Origin) throws(TableError) -> Result
   ) throws(TableError) -> Result {
     try numbers.withUnsafeBufferPointer { numbers in
@@ -136,185 +126,5 @@ extension RecordPage.Origin {
         }
       }
     }.get()
-  }
-}
-
-/// Records that were copied out of a text, in the order of a request.
-struct GatheredRecords {
-  let numbers: [Int]
-  /// The number of records that were provided so far.
-  var given = 0
-  /// Whether all records fit into the limit.
-  private(set) var isComplete = true
-  /// The number of records that were copied before the limit was reached.
-  private(set) var fitting = 0
-  let text: GatheredText
-  private var places: [Extent]
-  private let last: Int?
-
-  /// The offset of each record in the text, if requested.
-  private(set) var offsets: [Int]?
-
-  private struct Extent {
-    /// The offset and the length of a record's copy.
-    var start: UInt32 = 0
-    var count: UInt32 = 0
-  }
-
-  init(
-    _ numbers: [Int], withOffsets: Bool, _ reader: RecordReader, limit: Int
-  ) throws(TableError) {
-    self.numbers = numbers
-    // Sort first: the memory that sorting frees is reused for `places`.
-    let order = TextOrder(numbers)
-    places = Array(repeating: Extent(), count: numbers.count)
-    offsets = withOffsets ? Array(repeating: 0, count: numbers.count) : nil
-    last = reader.index.isComplete ? reader.index.known - 1 : nil
-    let size = min(limit, numbers.count * reader.index.averageSize) * 9 / 8
-    let spare = reader.spare
-    reader.spare = nil
-    text = if let spare, spare.isFit(for: size) { spare } else { GatheredText(capacity: size) }
-    var ends = reader.ends()
-    for index in order.indices {
-      // The positions are scattered in memory. Prefetch a later one, to avoid a wait at each access.
-      let soon = order[min(index + 16, order.indices.upperBound - 1)].place
-      places.withUnsafeBufferPointer {
-        tabella_scan_prefetch($0.baseAddress! + soon, MemoryLayout<Extent>.size)
-      }
-      let (number, place) = order[index]
-      let isThere = try ends.with(number) { record, offset in
-        places[place] = Extent(
-          start: UInt32(truncatingIfNeeded: text.count),
-          count: UInt32(truncatingIfNeeded: record.count))
-        offsets?[place] = offset
-        text.append(record)
-      }
-      // The last record, if it has no line end, is provided by itself.
-      guard isThere || number == last else {
-        throw .noRow(number, inSection: 0, of: reader.index.known)
-      }
-      fitting += 1
-      if text.count > 4 * limit, fitting < numbers.count {
-        isComplete = false
-        return
-      }
-    }
-  }
-
-  var count: Int { numbers.count }
-
-  /// The number of remaining records that `wanted` begins with; nil if it is 0.
-  func rest(startingWith wanted: [Int]) -> Int? {
-    let most = min(numbers.count - given, wanted.count)
-    var count = 0
-    while count < most, numbers[given + count] == wanted[count] { count += 1 }
-    return count > 0 ? count : nil
-  }
-
-  func size(of place: Int) -> Int { Int(places[place].count) }
-
-  func isLast(_ place: Int) -> Bool { numbers[place] == last }
-
-  /// Writes a record to `place` with an LF at its end. Returns the number of bytes: at most two more than the
-  /// record has.
-  func copy(_ number: Int, to place: UnsafeMutableRawPointer) -> Int {
-    // Records are scattered in memory. Prefetch a later one.
-    let soon = places[min(number + 8, places.count - 1)]
-    tabella_scan_prefetch(text.start + Int(soon.start), Int(soon.count))
-    let record = places[number]
-    var count = Int(record.count)
-    memcpy(place, text.start + Int(record.start), count)
-    // A CR at the end belongs to the record, so the line must end with CRLF.
-    if count > 0, place.load(fromByteOffset: count - 1, as: UInt8.self) == 13 {
-      place.storeBytes(of: 13, toByteOffset: count, as: UInt8.self)
-      count += 1
-    }
-    place.storeBytes(of: 10, toByteOffset: count, as: UInt8.self)
-    return count + 1
-  }
-}
-
-/// The numbers of records in the order of the text, each with its position in the request.
-///
-/// Both are packed into one word. A radix sort sorts the words by digits of eight bits. It uses a second array and
-/// takes a fifth of the time of a sort in place.
-private struct TextOrder {
-  private var words: [UInt64]
-  private let placeBits: UInt64
-
-  init(_ numbers: [Int]) {
-    placeBits = UInt64(Int.bitWidth - numbers.count.leadingZeroBitCount)
-    let largest = numbers.max() ?? 0
-    precondition(largest.leadingZeroBitCount > placeBits, "a number and its place have 64 bits")
-    words = numbers.indices.map { [placeBits] in UInt64(numbers[$0]) << placeBits | UInt64($0) }
-    var sorted = [UInt64](repeating: 0, count: words.count)
-    var shift = placeBits
-    while shift < 64, UInt64(largest) >> (shift - placeBits) > 0 {
-      withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { next in
-        next.initialize(repeating: 0)
-        for word in words { next[Int(word >> shift & 255)] += 1 }
-        var place = 0
-        for digit in next.indices { (next[digit], place) = (place, place + next[digit]) }
-        for word in words {
-          let digit = Int(word >> shift & 255)
-          sorted[next[digit]] = word
-          next[digit] += 1
-        }
-      }
-      swap(&words, &sorted)
-      shift += 8
-    }
-  }
-
-  var indices: Range<Int> { words.indices }
-
-  @inline(__always)
-  subscript(index: Int) -> (number: Int, place: Int) {
-    (Int(words[index] >> placeBits), Int(words[index] & (1 << placeBits - 1)))
-  }
-}
-
-/// A growing byte buffer for random access. It uses large pages if the system has them.
-final class GatheredText {
-  private(set) var start: UnsafeMutableRawPointer
-  private(set) var count = 0
-  private var capacity: Int
-  private static let largePage = 2 << 20
-
-  init(capacity: Int) {
-    self.capacity = max(capacity, 1)
-    start = Self.allocate(self.capacity)
-  }
-
-  deinit { start.deallocate() }
-
-  /// Whether the buffer has room for `size` bytes and would not stay mostly empty.
-  func isFit(for size: Int) -> Bool { (size...2 * max(size, 1)).contains(capacity) }
-
-  /// Clears the buffer. The system can reclaim its pages until the next write.
-  func clear() {
-    count = 0
-    if capacity >= 2 * Self.largePage { madvise(start, capacity, MADV_FREE) }
-  }
-
-  private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
-    let isLarge = capacity >= 2 * largePage
-    let start = UnsafeMutableRawPointer.allocate(
-      byteCount: capacity, alignment: isLarge ? largePage : 64)
-    if isLarge { madvise(start, capacity, MADV_HUGEPAGE) }
-    return start
-  }
-
-  func append(_ bytes: UnsafeRawBufferPointer) {
-    guard let base = bytes.baseAddress else { return }
-    if count + bytes.count > capacity {
-      capacity = max(count + bytes.count, 2 * capacity)
-      let grown = Self.allocate(capacity)
-      memcpy(grown, start, count)
-      start.deallocate()
-      start = grown
-    }
-    memcpy(start + count, base, bytes.count)
-    count += bytes.count
   }
 }

@@ -19,8 +19,10 @@ public final class RecordReader {
     /// The initial number of separators per page; at least 512. A page of the size ``start`` has ``startRoom``.
     public var room = 1 << 16
     var startRoom: Int { min(1 << 12, room) }
-    /// The approximate number of bytes that are gathered at once.
-    public var gathered = 88 << 20
+    /// The approximate memory of the records that are gathered at once, in bytes.
+    public var gathered = 104 << 20
+    /// The number of bytes of gathered text that are worth a thread.
+    public var part = 8 << 20
     /// The approximate number of gathered bytes that one call provides.
     public var given = 2 << 20
     /// The approximate size of a page of gathered records, in bytes.
@@ -72,8 +74,8 @@ public final class RecordReader {
   private var page: RecordPage?
   /// Records that were gathered and not yet provided.
   var gathered: GatheredRecords?
-  /// The buffer of earlier gathered records, for reuse. Its pages need not be cleared again.
-  var spare: GatheredText?
+  /// The buffers of earlier gathered records, for reuse. Their pages need not be cleared again.
+  var spare: [GatheredText] = []
   /// The numbers of the records that the last gathering had no room for.
   var missing: [Int] = []
 
@@ -210,7 +212,7 @@ public final class RecordReader {
       text.deallocate()
       separatorOffsets.deallocate()
     }
-    spare = nil
+    spare = []
     (text, separatorOffsets) = RecordReader.smallBuffers(sizes)
   }
 

@@ -311,7 +311,9 @@ import Testing
       var sizes = RecordReader.Sizes()
       if seed.isMultiple(of: 2) {
         (sizes.next, sizes.ahead) = (100, 512)
-        (sizes.gathered, sizes.given, sizes.page) = (400, 100, 50)
+        (sizes.gathered, sizes.given, sizes.page) = (1200, 100, 50)
+        // Threads share the copying of a few records.
+        sizes.part = [1, 800].randomElement(using: &generator)!
       }
       let reader = RecordReader(MemoryBytes(text), index, rules: rules, sizes: sizes)
       let withOffsets = seed.isMultiple(of: 3)

@@ -58,21 +58,24 @@ import Testing
   ) throws -> (rows: [[Cell]], end: SharedReading) {
     var rows: [[Cell]] = []
     let columns = Array(source.columns.indices)
-    let end = try source.readShares(ofSection: section, from: first, size: size) {
-      share throws(TableError) in
-      var rows: [[Cell]] = []
-      while true {
-        let batch = try share.rows(RowRequest(first: rows.count, count: 5, columns: columns))
-        if batch.rowCount == 0 { break }
-        for row in 0..<batch.rowCount { rows.append(batch.row(row)) }
+    var end = SharedReading.partial
+    while end == .partial {
+      end = try source.readShares(ofSection: section, from: first + rows.count, size: size) {
+        share throws(TableError) in
+        var rows: [[Cell]] = []
+        while true {
+          let batch = try share.rows(RowRequest(first: rows.count, count: 5, columns: columns))
+          if batch.rowCount == 0 { break }
+          for row in 0..<batch.rowCount { rows.append(batch.row(row)) }
+        }
+        guard try share.numberOfRows(inSection: 0, knowing: .max) == .exact(rows.count) else {
+          throw TableError(.misbehaved, "the share counts wrong")
+        }
+        return rows
+      } _: { (read: [[Cell]]) throws(TableError) in
+        rows += read
+        return true
       }
-      guard try share.numberOfRows(inSection: 0, knowing: .max) == .exact(rows.count) else {
-        throw TableError(.misbehaved, "the share counts wrong")
-      }
-      return rows
-    } _: { (read: [[Cell]]) throws(TableError) in
-      rows += read
-      return true
     }
     while true {
       let batch = try source.rows(
@@ -230,6 +233,76 @@ import Testing
           RowRequest(first: row, count: 1, columns: Array(source.columns.indices)))
         #expect(batch.row(0) == rows[row])
       }
+    }
+  }
+
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"), arguments: 0..<60)
+  func `shares of a sorted file are its rows`(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let options = Self.options[seed / 3 % Self.options.count]
+    let text = Self.text(seed, &generator)
+    let filters =
+      Bool.random(using: &generator)
+      ? [Condition(column: 0, comparison: .notEqual, value: Array("1".utf8))] : []
+    func view(_ source: any TableDataSource) throws -> any TableDataSource {
+      let base = filters.isEmpty ? source : try source.filtered(by: filters)
+      let column = seed % min(2, source.columns.count)
+      return try base.sorted(by: [SortDescriptor(column: column, isDescending: seed % 4 < 2)])
+    }
+    let naive = try open(text, options)
+    let rows = try readAll(
+      try view(InMemorySource(naive.columns, rows: try readAll(naive))))
+    for size in [30, 100, 3000] {
+      let source = try open(text, options, through: Bool.random(using: &generator))
+      let sorted = try view(source)
+      let first = Int.random(in: 0...min(3, rows.count), using: &generator)
+      let (read, _) = try readShared(sorted, from: first, size: size)
+      #expect(read == Array(rows[first...]), "size \(size)")
+      // The rows between the shares are those that the source still has.
+      let row = rows.indices.randomElement(using: &generator)
+      let batch = try row.map {
+        try sorted.rows(
+          RowRequest(first: $0, count: 2, columns: Array(source.columns.indices)))
+      }
+      if let row { #expect(batch?.row(0) == rows[row]) }
+      // Only cells that were read have diagnostics.
+      guard filters.isEmpty, first == 0 else { continue }
+      let (found, wanted) = (try diagnostics(source), try diagnosticsOfAllRows(text, options))
+      #expect(found.map(kind).sorted() == wanted.map(kind).sorted())
+    }
+  }
+
+  /// A caller that needs no more rows, and then reads on from the source, gets the rows that follow.
+  @Test(.enabled(if: Cores.count > 1, "shares need two processors"))
+  func `a sorted file can be read on behind its shares`() throws {
+    // The last row in the order is the only one without a line end, and one in the middle is larger than a page.
+    let long = String(repeating: "x", count: 600_000)
+    let rows = (0..<2000).map { "\(($0 * 7) % 2000),\($0 == 700 ? long : "b\($0)")" }
+    let text = Array(("a,b\n" + rows.joined(separator: "\n")).utf8)
+    for crosses in [false, true] {
+      let source = try open(text, through: crosses)
+      let sorted = try source.sorted(by: [SortDescriptor(column: 0)])
+      let naive = try readAll(
+        try InMemorySource(source.columns, rows: try readAll(try open(text)))
+          .sorted(by: [SortDescriptor(column: 0)]))
+      let sharing = try #require(sorted.sharing)
+      var next = 0
+      while next < naive.count {
+        // One share is read and taken, and then some rows are read without shares.
+        if let shares = try sharing.shares(ofSection: 0, from: next, size: 2000) {
+          #expect(!shares.reachesEnd)
+          let share = try shares.share(0)
+          let read = try readAll(share)
+          #expect(read == Array(naive[next..<next + read.count]))
+          try shares.take(share)
+          next += read.count
+        }
+        let batch = try sorted.rows(RowRequest(first: next, count: 9, columns: [0, 1]))
+        for row in 0..<batch.rowCount { #expect(batch.row(row) == naive[next + row]) }
+        next += batch.rowCount
+        if batch.rowCount == 0 { break }
+      }
+      #expect(next == naive.count)
     }
   }
 
