@@ -65,7 +65,7 @@ struct RowCells: DigestedCells {
 
   func finder(of terms: [SearchTerm]) -> RecordFinder? {
     // Escapes change the stored text. If a sample determines the types, all cells must be checked.
-    options.hasEscapes || options.checksTypes ? nil : RecordFinder(terms, text.rules)
+    options.hasEscapes || options.checksTypes ? nil : reader.finder(of: terms)
   }
 
   /// The rows of a batch in front of the first cell that does not have the type of its column. `number` returns the number

@@ -41,7 +41,7 @@ final class LineCells: DigestedCells {
     return builder.finish(rowCount: next - lines.lowerBound)
   }
 
-  func finder(of terms: [SearchTerm]) -> RecordFinder? { RecordFinder(terms, reader.rules) }
+  func finder(of terms: [SearchTerm]) -> RecordFinder? { reader.finder(of: terms) }
 
   func append(
     _ page: RecordPage, _ numbers: Range<Int>, to builder: BatchBuilder, _ columns: [Int]

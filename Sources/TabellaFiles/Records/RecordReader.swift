@@ -76,6 +76,8 @@ public final class RecordReader {
   var gathered: GatheredRecords?
   /// The buffers of earlier gathered records, for reuse. Their pages need not be cleared again.
   var spare: [GatheredText] = []
+  /// The finder of the last search, if the terms can be searched.
+  private var lastFinder: (terms: [SearchTerm], finder: RecordFinder)?
   /// The numbers of the records that the last gathering had no room for.
   var missing: [Int] = []
 
@@ -176,6 +178,16 @@ public final class RecordReader {
   /// An iterator over the ends of records, for one pass over the text.
   func ends() -> RecordEnds {
     RecordEnds(source, index, rules: rules, window: sizes.ahead, piece: sizes.next)
+  }
+
+  /// A finder of records that may contain all terms; nil if they cannot be searched.
+  ///
+  /// Successive searches for the same terms use the same finder, because it has compared them.
+  package func finder(of terms: [SearchTerm]) -> RecordFinder? {
+    if let lastFinder, lastFinder.terms == terms { return lastFinder.finder }
+    let finder = RecordFinder(terms, rules)
+    lastFinder = finder.map { (terms, $0) }
+    return finder
   }
 
   /// Returns the number of the record that begins at `offset` of the text; nil if none begins there.

@@ -22,15 +22,17 @@ extension RecordReader {
   /// number of the first record that was not examined; that is `first` only if there is no such record.
   ///
   /// `body` returns the number of records that it took. If these are not all, the search ends. The search also ends
-  /// after a large amount of text, and where the rest of a stream must arrive first. The pages can consist of copies,
-  /// so ``RecordPage/textNumber(of:)`` tells the numbers of records.
+  /// when the runs had `size` bytes, after a large amount of text, and where the rest of a stream must arrive first. The
+  /// pages can consist of copies, so ``RecordPage/textNumber(of:)`` tells the numbers of records.
   /// - Complexity: O(bytes). Records without hits are only counted.
   package func search(
-    from first: Int, upTo most: Int, _ finder: RecordFinder, _ cancel: CancelFlag,
+    from first: Int, upTo most: Int, size limit: Int = .max, _ finder: RecordFinder,
+    _ cancel: CancelFlag,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Int
   ) throws(TableError) -> Int {
     var next = first
     var left = most
+    var given = 0
     var copies = CopiedRecords(sizes.copied, rules)
     var size = pageSizes.lowerBound
     // Several terms are compared in the first page. Otherwise a page is only necessary where a record has a hit.
@@ -59,11 +61,12 @@ extension RecordReader {
           copies.add(run, of: page)
         }
         left -= run.count
+        given += page.bytes(of: run).count
       }
       next = left > 0 ? page.numbers.upperBound : runs.last?.upperBound ?? next
       let offset = page.end
       try cancel.check()
-      if left == 0 || offset >= end { break }
+      if left == 0 || given >= limit || offset >= end { break }
       if !copies.hasRoom, let rest = try copies.give(body) { return rest }
       guard source.size != nil else {
         found = try self.page(with: next, waits: false)

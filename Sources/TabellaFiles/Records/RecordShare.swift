@@ -25,7 +25,7 @@ package protocol RecordCells {
 
 extension RecordCells {
   /// The number of bytes of found records after which a batch ends.
-  private var foundSize: Int { 1 << 20 }
+  private var foundSize: Int { 256 << 10 }
 
   package func checked(
     _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
@@ -38,16 +38,16 @@ extension RecordCells {
     let builder = BatchBuilder(for: request, of: columns)
     var numbers: [Int] = []
     var size = 0
-    let next = try reader.search(from: request.first, upTo: request.count, finder, cancel) {
-      page, records throws(TableError) in
-      if size >= foundSize { return 0 }
+    let next = try reader.search(
+      from: request.first, upTo: request.count, size: foundSize, finder, cancel
+    ) { page, records throws(TableError) in
       guard let last = records.last else { return 0 }
       let bytes = page.end(of: last) - page.start(of: records.lowerBound)
       // Records beyond this size belong to the next batch.
       if size > 0, size + bytes > Int(Int32.max) { return 0 }
       append(page, records, to: builder, request.columns)
       for record in records { numbers.append(page.textNumber(of: record)) }
-      size += bytes + records.count * 8
+      size += bytes
       return records.count
     }
     return FoundRows(builder.finish(rowCount: numbers.count), numbers: numbers, next: next)
