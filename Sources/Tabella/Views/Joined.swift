@@ -435,15 +435,29 @@ extension JoinedSource: RowSearching {
 }
 
 extension JoinedSource: RowSharing {
-  /// The shares of the table that the section belongs to; nil if its columns differ from the united ones in any way. A
-  /// filter reads the cells of a share by the columns of the share.
   package func shares(
     ofSection section: Int, from first: Int, size: Int
   ) throws(TableError) -> (any RowShares)? {
+    guard let (sharing, section) = try sharing(ofSection: section) else { return nil }
+    return try sharing.shares(ofSection: section, from: first, size: size)
+  }
+
+  package func shares(
+    gathering rows: UnsafeBufferPointer<UInt32>, inSection section: Int, size: Int
+  ) throws(TableError) -> (any RowShares)? {
+    guard let (sharing, section) = try sharing(ofSection: section) else { return nil }
+    return try sharing.shares(gathering: rows, inSection: section, size: size)
+  }
+
+  /// The table that the section belongs to, and the number of its section. Nil if its columns differ from the united ones
+  /// in any way, because a filter reads the cells of a share by the columns of the share.
+  private func sharing(
+    ofSection section: Int
+  ) throws(TableError) -> (any RowSharing, section: Int)? {
     let partPath = try partPath(of: .section(section))
-    guard source(partPath).columns == columns else { return nil }
-    return try source(partPath).sharing?.shares(
-      ofSection: partPath.path.section, from: first, size: size)
+    let source = source(partPath)
+    guard source.columns == columns, let sharing = source.sharing else { return nil }
+    return (sharing, partPath.path.section)
   }
 }
 

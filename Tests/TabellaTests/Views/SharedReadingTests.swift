@@ -182,6 +182,11 @@ import Testing
           try source.numberOfRows(inSection: section, knowing: .max) == .exact(rows.count))
         if seed % 3 == 1 { #expect((end == .unshared) == (seed % 2 != 0)) }
       }
+      let order = [SortDescriptor(column: 1, isDescending: true)]
+      let naive = try InMemorySource(try open().columns, rows: rows).sorted(by: order)
+      let (read, _) = try readShared(
+        try open().sorted(by: order), section: section, from: 0, size: 700)
+      #expect(read == (try readAll(naive)))
     }
   }
 
