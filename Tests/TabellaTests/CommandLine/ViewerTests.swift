@@ -188,6 +188,27 @@ import Testing
     #expect(asked.count { $0 > 6000 } == 3)
   }
 
+  /// When threads could not share all rows, one thread read all that followed. Now they try again after some batches.
+  @Test func threadsTryAgain() throws {
+    let source = Self.table([1_000_000])
+    source.batchLimit = 1000
+    var reader = TableReader(source: source, columns: [0, 1])
+    var (read, offered): (Int, [Int]) = (0, [])
+    try reader.walk(
+      0..<Int.max, section: { _, _ in }, rows: { batch, _ in read += batch.rowCount },
+      rest: { path in
+        offered.append(path.row)
+        // Threads read a part, then nothing, then the rest.
+        switch offered.count {
+        case 1: return (10_000, false)
+        case 2: return (0, false)
+        default: return (1_000_000 - path.row, true)
+        }
+      }, end: { _, _ in })
+    #expect(offered == [1000, 19_000, 83_000])
+    #expect(read == 1000 + 8 * 1000 + 64 * 1000)
+  }
+
   /// After every kind of end, all announcements and displays are ended.
   @Test func failuresLeaveNothingOpen() throws {
     for fault in [500, 2000] {
