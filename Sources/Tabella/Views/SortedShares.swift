@@ -1,3 +1,4 @@
+/// The rows of a sorted section are gathered from its base, and then divided.
 extension SortedSource: RowSharing {
   package var canShare: Bool { base.sharing != nil }
 

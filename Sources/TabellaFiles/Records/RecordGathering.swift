@@ -4,7 +4,7 @@ extension RecordReader {
   /// Calls `body` with pages that contain the records of these numbers, in this order.
   ///
   /// Returns the number of records that were provided, counted from the front. It is at least 1 unless `numbers` is
-  /// empty. The text is read once from front to back for as many records as fit into memory, whatever their order.
+  /// empty. The text is read once for as many records as fit into memory, whatever their order: threads read a part each.
   /// Records that were read but not provided stay in memory for the next request. If some records did not fit, a
   /// request for the first of them reads all of them. Pages contain the offsets of their records only if
   /// `withOffsets` is true. Throws ``TableError`` with `.notFound` for a number without a record.
