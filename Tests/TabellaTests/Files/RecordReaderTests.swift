@@ -361,6 +361,46 @@ import Testing
     }
   }
 
+  /// Records that are larger than the average do not fit at once. An error while threads read them is an error.
+  @Test func largeRecordsAreGatheredInParts() throws {
+    final class Failing: ByteSource {
+      let base: MemoryBytes
+      var fails = false
+      init(_ base: MemoryBytes) { self.base = base }
+      var version: Version? { nil }
+      var size: Int? { base.size }
+      func checkUnchanged() {}
+      func read(
+        at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+      ) throws(TableError) -> Int {
+        if fails, offset > 20_000 { throw TableError(.io, "the disk is broken") }
+        return base.read(at: offset, into: buffer)
+      }
+    }
+    let lines = (0..<120).map { number in
+      Array(String(repeating: "\(number % 10)", count: number < 100 ? 2 : 2000).utf8)
+    }
+    let text = Array(lines.map { $0 + [10] }.joined())
+    let rules = Self.rules[0]
+    let bytes = Failing(MemoryBytes(text))
+    let index = RecordIndex(bytes, from: 0, rules: rules, cuts: Self.cuts())
+    var sizes = RecordReader.Sizes()
+    (sizes.next, sizes.ahead, sizes.gathered, sizes.part) = (100, 512, 3650, 1)
+    let reader = RecordReader(bytes, index, rules: rules, sizes: sizes)
+    let wanted = Array((100..<120).reversed())
+    var found: [[UInt8]] = []
+    while found.count < wanted.count {
+      _ = try reader.gather(Array(wanted[found.count...]), withOffsets: false) { page, records in
+        for record in records { found.append(Array(page.bytes(of: record))) }
+      }
+    }
+    #expect(found == wanted.map { lines[$0] })
+    bytes.fails = true
+    #expect(throws: TableError.self) {
+      try reader.gather([0, 119, 101], withOffsets: false) { _, _ in }
+    }
+  }
+
   /// A quote inside an unquoted cell is plain, even if it makes a guess wrong: the text of each segment looks more
   /// plausible as quoted text.
   @Test func wrongGuessesAreMended() throws {

@@ -311,6 +311,18 @@ import Testing
     }
   }
 
+  /// A reader keeps the finder of its last search, which is of no use for other texts.
+  @Test func `searches of one source have their own texts`() throws {
+    let text = "a,b\n" + (0..<300).map { "row \($0),\($0 % 7)\n" }.joined()
+    let source = try open(Array(text.utf8))
+    let rows = try readAll(source)
+    for term in ["row 7", "row 11", "row 7", "w 29"] {
+      let found = try readAll(try source.filtered(by: [], search: Array(term.utf8)))
+      let isIn = { (row: [Cell]) in row[0].description.contains(term) }
+      #expect(found == rows.filter(isIn) && !found.isEmpty, "\(term)")
+    }
+  }
+
   /// Found records are copied, so a page does not number them as its share does.
   @Test(.enabled(if: Cores.count > 1, "shares need two processors"))
   func `diagnostics of shares name the found rows`() throws {
