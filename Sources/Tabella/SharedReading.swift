@@ -6,11 +6,9 @@ package enum SharedReading {
   case unshared
   /// All rows were read.
   case complete
-  /// The rows of all shares were read, and more may follow. The caller can read these in shares, too.
-  case partial
   /// `merge` did not need more rows.
   case stopped
-  /// A share failed. The rows of the shares in front of it were read.
+  /// A share failed, or the rest of the section is too short for shares. The rows in front of it were read.
   case broken
 }
 
@@ -42,36 +40,14 @@ extension TableDataSource {
     _ read: (any TableDataSource) throws(TableError) -> Result,
     _ merge: (Result) throws(TableError) -> Bool
   ) throws(TableError) -> SharedReading {
-    guard always || Cores.count > 1,
-      let shares = try sharing?.shares(ofSection: section, from: first, size: size)
-    else { return .unshared }
-    var end = shares.reachesEnd ? SharedReading.complete : .partial
-    var failure: TableError?
-    produceInOrder(shares.count, threads: Cores.count, ahead: ahead) { number in
-      Swift.Result { () throws(TableError) in
-        let share = try shares.share(number)
-        return (share, try read(share))
-      }
-    } consume: { _, produced in
-      let result: Result
-      do throws(TableError) {
-        let share: any TableDataSource
-        (share, result) = try produced.get()
-        try shares.take(share)
-      } catch {
-        end = .broken
-        return .none
-      }
-      do throws(TableError) {
-        if try merge(result) { return .all }
-        end = .stopped
-        return keepsStarted ? .started : .none
-      } catch {
-        failure = error
-        return .none
-      }
+    guard always || Cores.count > 1, let sharing else { return .unshared }
+    var (first, end) = (first, SharedReading.unshared)
+    while let shares = try sharing.shares(ofSection: section, from: first, size: size) {
+      end = try shares.read(keepsStarted: keepsStarted, ahead: ahead, read, merge)
+      guard end == .complete, let count = shares.rowCount else { return end }
+      first += count
+      end = .broken
     }
-    if let failure { throw failure }
     return end
   }
 
@@ -107,6 +83,44 @@ extension TableDataSource {
       try body(batch, first)
       first += batch.rowCount
     } while try numberOfRows(inSection: 0, knowing: first + 1) != .exact(first)
+  }
+}
+
+extension RowShares {
+  /// Reads the shares as ``TableDataSource/readShares(ofSection:from:size:always:keepsStarted:ahead:_:_:)`` says.
+  fileprivate func read<Result>(
+    keepsStarted: Bool, ahead: Int,
+    _ read: (any TableDataSource) throws(TableError) -> Result,
+    _ merge: (Result) throws(TableError) -> Bool
+  ) throws(TableError) -> SharedReading {
+    var end = SharedReading.complete
+    var failure: TableError?
+    produceInOrder(count, threads: Cores.count, ahead: ahead) { number in
+      Swift.Result { () throws(TableError) in
+        let share = try self.share(number)
+        return (share, try read(share))
+      }
+    } consume: { _, produced in
+      let result: Result
+      do throws(TableError) {
+        let share: any TableDataSource
+        (share, result) = try produced.get()
+        try take(share)
+      } catch {
+        end = .broken
+        return .none
+      }
+      do throws(TableError) {
+        if try merge(result) { return .all }
+        end = .stopped
+        return keepsStarted ? .started : .none
+      } catch {
+        failure = error
+        return .none
+      }
+    }
+    if let failure { throw failure }
+    return end
   }
 }
 
@@ -177,8 +191,7 @@ func collect<Collector: RowCollector>(
     switch end {
     case .complete: return count
     case .unshared: alone = .max
-    case .partial: alone = 0
-    case .stopped, .broken: alone = max(1, alone) * 8
+    case .stopped, .broken: alone *= 8
     }
   }
 }

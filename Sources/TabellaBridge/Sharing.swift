@@ -14,12 +14,13 @@ private struct SharingTable {
       _ out: UnsafeMutablePointer<UnsafeMutableRawPointer?>, _ count: UnsafeMutablePointer<Int64>,
       _ error: UnsafeMutablePointer<tabella_error>
     ) -> Int32
-  /// Divides rows of a section, which have these numbers. The rest is as in `Divide`.
+  /// Divides rows of a section, which have these numbers. `covered` receives how many of them the shares have. The rest is
+  /// as in `Divide`.
   typealias Gather =
     @convention(c) (
       _ source: UnsafeMutableRawPointer, _ section: Int64, _ rows: UnsafePointer<UInt32>?,
       _ rowCount: Int64, _ size: Int64, _ out: UnsafeMutablePointer<UnsafeMutableRawPointer?>,
-      _ count: UnsafeMutablePointer<Int64>, _ reachesEnd: UnsafeMutablePointer<Bool>,
+      _ count: UnsafeMutablePointer<Int64>, _ covered: UnsafeMutablePointer<Int64>,
       _ error: UnsafeMutablePointer<tabella_error>
     ) -> Int32
   typealias Share =
@@ -64,7 +65,7 @@ nonisolated(unsafe) private let sharingTable = immortal(
         out.pointee = shares.map { Unmanaged.passRetained(SharesBox($0)).toOpaque() }
       }
     },
-    gather: { source, section, rows, rowCount, size, out, count, reachesEnd, error in
+    gather: { source, section, rows, rowCount, size, out, count, covered, error in
       answer(source, error) { box throws(TableError) in
         guard let sharing = box.base.sharing else {
           throw TableError(.notSupported, "no sharing")
@@ -73,7 +74,7 @@ nonisolated(unsafe) private let sharingTable = immortal(
           gathering: UnsafeBufferPointer(start: rows, count: Int(rowCount)),
           inSection: Int(section), size: Int(size))
         count.pointee = Int64(shares?.count ?? 0)
-        reachesEnd.pointee = shares?.reachesEnd ?? true
+        covered.pointee = Int64(shares?.rowCount ?? Int(rowCount))
         out.pointee = shares.map { Unmanaged.passRetained(SharesBox($0)).toOpaque() }
       }
     },
@@ -137,7 +138,7 @@ final class ImportedSharing: RowSharing {
     try foreign.call("sharing.divide") {
       table.divide!(foreign.source, Int64(section), Int64(first), Int64(size), &raw, &count, $0)
     }
-    return raw.map { ImportedShares(source, table, $0, count: Int(count), reachesEnd: true) }
+    return raw.map { ImportedShares(source, table, $0, count: Int(count), rowCount: nil) }
   }
 
   func shares(
@@ -147,20 +148,20 @@ final class ImportedSharing: RowSharing {
     try source.refreshColumns()
     let foreign = source.foreign
     var raw: UnsafeMutableRawPointer?
-    var (count, reachesEnd): (Int64, Bool) = (0, false)
+    var (count, covered): (Int64, Int64) = (0, 0)
     try foreign.call("sharing.gather") {
       table.gather!(
         foreign.source, Int64(section), rows.baseAddress, Int64(rows.count), Int64(size), &raw,
-        &count, &reachesEnd, $0)
+        &count, &covered, $0)
     }
-    return raw.map { ImportedShares(source, table, $0, count: Int(count), reachesEnd: reachesEnd) }
+    return raw.map { ImportedShares(source, table, $0, count: Int(count), rowCount: Int(covered)) }
   }
 }
 
 /// The shares of a C source.
 private final class ImportedShares: RowShares {
   let count: Int
-  let reachesEnd: Bool
+  let rowCount: Int?
   private let foreign: ForeignSource
   private let columns: [Column]
   private let table: SharingTable
@@ -168,11 +169,11 @@ private final class ImportedShares: RowShares {
 
   init(
     _ source: ImportedSource, _ table: SharingTable, _ shares: UnsafeMutableRawPointer, count: Int,
-    reachesEnd: Bool
+    rowCount: Int?
   ) {
     (foreign, columns) = (source.foreign, source.columns)
     (self.table, self.shares) = (table, shares)
-    (self.count, self.reachesEnd) = (count, reachesEnd)
+    (self.count, self.rowCount) = (count, rowCount)
   }
 
   deinit { table.release!(shares) }

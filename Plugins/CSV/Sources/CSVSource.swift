@@ -190,21 +190,36 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   ) throws(TableError) -> (any RowShares)? {
     cancel.begin()
     guard let shares = try reader.shares(from: first, size: size) else { return nil }
-    let (text, options) = (text, options)
+    let (text, shareCells) = (text, shareCells())
+    return SharedRecords(shares, cells(self.cells).columns) {
+      cells(shareCells($0))
+    } taken: {
+      [self] cells, first throws(TableError) in
+      try take(rows(cells), of: text, from: first)
+    }
+  }
+
+  /// Makes the rows of a share, on any thread.
+  private func shareCells() -> (RecordReader) -> RowCells {
     // The source must not be asked on other threads.
+    let (text, options) = (text, options)
     let checks = (checksUTF8, checksLongCells)
     let last = columns.count - 1
-    return SharedRecords(shares, cells(self.cells).columns) { reader in
-      cells(
-        RowCells(
-          text, reader, options, CancelFlag(), notes: ShareNotes(for: checks, lastColumn: last)))
-    } taken: { [self] cells, first throws(TableError) in
-      guard self.text === text else { throw .wrongShare }
-      try file.checkUnchanged()
-      guard let notes = rows(cells).notes as? ShareNotes else { return }
-      for remark in notes.remarks { try note(remark, from: first) }
-      noteUnconverted()
+    return { reader in
+      RowCells(
+        text, reader, options, CancelFlag(), notes: ShareNotes(for: checks, lastColumn: last))
     }
+  }
+
+  /// Takes over the notes of a share of `text`. `first` is the number of its record 0.
+  private func take(
+    _ cells: RowCells, of text: DelimitedText, from first: Int
+  ) throws(TableError) {
+    guard self.text === text else { throw .wrongShare }
+    try file.checkUnchanged()
+    guard let notes = cells.notes as? ShareNotes else { return }
+    for remark in notes.remarks { try note(remark, from: first) }
+    noteUnconverted()
   }
 
   func shares(
@@ -213,18 +228,11 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     guard section == 0 else { throw .noSection(section) }
     cancel.begin()
     guard let shares = try reader.shares(gathering: rows, size: size) else { return nil }
-    let (text, reader, options) = (text, reader, options)
-    let checks = (checksUTF8, checksLongCells)
-    let last = columns.count - 1
+    let (text, reader, shareCells) = (text, reader, shareCells())
     return SharedGathering(shares) {
-      RowCells(
-        text, reader, options, CancelFlag(), notes: ShareNotes(for: checks, lastColumn: last))
+      shareCells(reader)
     } taken: { [self] cells throws(TableError) in
-      guard self.text === text else { throw .wrongShare }
-      try file.checkUnchanged()
-      guard let notes = cells.notes as? ShareNotes else { return }
-      for remark in notes.remarks { try note(remark, from: 0) }
-      noteUnconverted()
+      try take(cells, of: text, from: 0)
     }
   }
 

@@ -238,9 +238,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return SharedRecords(shares, cells(self.cells).columns) { reader in
       cells(LineCells(reader, columns, pattern, CancelFlag()))
     } taken: { [self] _, _ throws(TableError) in
-      guard self.text === text else { throw .wrongShare }
-      try file.checkUnchanged()
-      noteUnconverted()
+      try checkShare(of: text)
     }
   }
 
@@ -254,10 +252,15 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return SharedGathering(shares) {
       LineCells(reader, columns, pattern, CancelFlag())
     } taken: { [self] _ throws(TableError) in
-      guard self.text === text else { throw .wrongShare }
-      try file.checkUnchanged()
-      noteUnconverted()
+      try checkShare(of: text)
     }
+  }
+
+  /// Throws ``TableError`` if a share of `text` no longer has the lines of the file.
+  private func checkShare(of text: LineText) throws(TableError) {
+    guard self.text === text else { throw .wrongShare }
+    try file.checkUnchanged()
+    noteUnconverted()
   }
 
   /// Only whole lines of a text with one section have digests.

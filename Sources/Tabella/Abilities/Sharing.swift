@@ -31,8 +31,8 @@ package protocol RowSharing: AnyObject {
 package protocol RowShares: AnyObject {
   /// The number of shares. Some of them can be empty.
   var count: Int { get }
-  /// Whether the section ends with the rows of the last share.
-  var reachesEnd: Bool { get }
+  /// The number of rows, once all shares were taken; nil if the section ends with them.
+  var rowCount: Int? { get }
 
   /// Returns a share. Several threads may call this at the same time, and each may use the shares that it received.
   func share(_ number: Int) throws(TableError) -> any TableDataSource
@@ -53,7 +53,7 @@ extension RowSharing {
 }
 
 extension RowShares {
-  package var reachesEnd: Bool { true }
+  package var rowCount: Int? { nil }
 }
 
 extension TableDataSource {

@@ -115,8 +115,6 @@ public final class FilteredSource: MappedSource {
     let known = try self.known(
       section, reading: isNext ? lastRequest : nil, toEnd: minimum == .max
     ) { $0.passing.count >= minimum }
-    // A share waits until it is taken. A caller that knows of all its rows has read them.
-    if earlier != nil, known.isComplete, minimum > known.passing.count { window = nil }
     return known.isComplete ? .exact(known.passing.count) : .atLeast(known.passing.count)
   }
 

@@ -45,7 +45,9 @@ private final class FilteredShares: RowShares {
   }
 
   var count: Int { shares.count }
-  var reachesEnd: Bool { shares.reachesEnd }
+  var rowCount: Int? {
+    shares.rowCount == nil ? nil : state.passing.count - earlier.passing
+  }
 
   func share(_ number: Int) throws(TableError) -> any TableDataSource {
     let share = try filters.view(of: shares.share(number))

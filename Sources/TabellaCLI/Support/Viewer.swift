@@ -103,30 +103,27 @@ struct Viewer {
     let outputs = Pool<Output>()
     var failure: Failure?
     var rows = 0
-    var end = SharedReading.partial
-    while end == .partial {
-      end = try source.readShares(
-        ofSection: first.section, from: first.row + rows, size: size, always: begun.showsBatches,
-        ahead: Cores.count + 3
-      ) { share throws(TableError) in
-        let kept = outputs.take() ?? Output(keepingAllFor: output, size: begun.shareSize)
-        let count = try Viewer.write(share, columns, begun.writer(to: kept))
-        return (kept, count)
-      } _: { (written: (output: Output, rows: Int)) throws(TableError) in
-        do throws(Failure) {
-          try output.write(written.output)
-          outputs.add(written.output)
-          rows += written.rows
-          format.noteWritten(rows: written.rows)
-          Progress.written(first.row + rows, of: nil)
-          return true
-        } catch {
-          failure = error
-          return false
-        }
+    let end = try source.readShares(
+      ofSection: first.section, from: first.row, size: size, always: begun.showsBatches,
+      ahead: Cores.count + 3
+    ) { share throws(TableError) in
+      let kept = outputs.take() ?? Output(keepingAllFor: output, size: begun.shareSize)
+      let count = try Viewer.write(share, columns, begun.writer(to: kept))
+      return (kept, count)
+    } _: { (written: (output: Output, rows: Int)) throws(TableError) in
+      do throws(Failure) {
+        try output.write(written.output)
+        outputs.add(written.output)
+        rows += written.rows
+        format.noteWritten(rows: written.rows)
+        Progress.written(first.row + rows, of: nil)
+        return true
+      } catch {
+        failure = error
+        return false
       }
-      if let failure { throw failure }
     }
+    if let failure { throw failure }
     return (rows, end == .complete)
   }
 

@@ -30,6 +30,8 @@ package final class GatheredShares {
   /// The number of shares.
   var count: Int { (records.count + perShare - 1) / perShare }
 
+  var recordCount: Int { records.count }
+
   /// The numbers of the records of a share.
   func numbers(of share: Int) -> ArraySlice<Int> {
     let first = records.lowerBound + share * perShare
@@ -105,7 +107,7 @@ package final class SharedGathering<Cells: RecordCells>: RowShares {
   }
 
   package var count: Int { shares.count }
-  package var reachesEnd: Bool { false }
+  package var rowCount: Int? { shares.recordCount }
 
   package func share(_ number: Int) throws(TableError) -> any TableDataSource {
     GatheredShare(shares, number, cells())

@@ -25,7 +25,7 @@ package protocol RecordCells {
 
 extension RecordCells {
   /// The number of bytes of found records after which a batch ends.
-  private var foundSize: Int { 256 << 10 }
+  private var foundSize: Int { 128 << 10 }
 
   package func checked(
     _ batch: Batch, _ numbers: [Int], _ number: (Int) -> Int
