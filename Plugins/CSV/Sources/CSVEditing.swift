@@ -50,11 +50,14 @@ extension CSVSource: RecordEditing {
   func prefix(
     for edits: RecordEdits
   ) throws(TableError) -> (splices: [RecordPlan.Splice], edited: [EditedRange]) {
-    let cells = edits.sets.values.map(\.cells) + edits.arrivals.map(\.cells)
-    guard let header = text.header, !text.addedNames.isEmpty, let delimiter = text.rules.delimiter,
-      cells.contains(where: { cells in
-        cells.contains { $0.key >= header.width && $0.value != .missing }
-      })
+    guard let header = text.header, !text.addedNames.isEmpty, let delimiter = text.rules.delimiter
+    else { return ([], []) }
+    func setsAdded(_ cells: [Int: Cell]) -> Bool {
+      cells.contains { $0.key >= header.width && $0.value != .missing }
+    }
+    guard
+      edits.sets.contains(where: { setsAdded($0.cells) })
+        || edits.arrivals.contains(where: { setsAdded($0.cells) })
     else { return ([], []) }
     let encoder = FieldEncoder(text.rules, options)
     var bytes: [UInt8] = []
@@ -221,9 +224,9 @@ extension CSVSource: RecordEditing {
     return text.start + (end == [13, 10] ? 2 : min(1, end.count))
   }
 
-  func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
+  func check(_ number: Int, of page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
     for (column, cell) in cells {
-      guard text.cell(column, page, 0) == cell else {
+      guard text.cell(column, page, number) == cell else {
         throw TableError(
           .constraint,
           "\(columns[column].name) would be read back with another value; nothing was changed",

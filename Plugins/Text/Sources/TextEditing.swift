@@ -65,8 +65,8 @@ extension TextSource: RecordEditing {
     }
   }
 
-  func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
-    guard try line(of: cells).map({ page.bytes(of: 0).elementsEqual($0) }) ?? true else {
+  func check(_ number: Int, of page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
+    guard try line(of: cells).map({ page.bytes(of: number).elementsEqual($0) }) ?? true else {
       throw TableError(
         .constraint, "the line would be read back with another value; nothing was changed",
         column: 0)

@@ -69,11 +69,13 @@ struct BaseChanges {
     for section in arrivals.keys { arrivals[section]?.sort { $0.row < $1.row } }
   }
 
-  /// The rows that a batch moves, and the rows that it reconfigures. A row can be both.
+  /// The rows that a batch moves, and the rows that it reconfigures. A row can be both. Both are empty if no row moves.
   private static func combined(
     _ list: [ChangeBatch.Change]
   ) -> (moved: Set<IndexPath>, changed: Set<IndexPath>) {
     var (moved, changed): (Set<IndexPath>, Set<IndexPath>) = ([], [])
+    let movesRows = list.contains { if case .move = $0 { true } else { false } }
+    guard movesRows else { return ([], []) }
     for change in list {
       switch change {
       case .move(let from, _): moved.insert(from)

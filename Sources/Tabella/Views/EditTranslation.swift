@@ -42,9 +42,12 @@ struct EditTranslation {
     }
     let baseTargets = try baseTargets(of: changes, plan)
     let places = try basePlaces(of: baseTargets, changes, plan)
+    let movesSetCells = baseTargets.values.contains { $0.cells != nil }
     var sets: [IndexPath: Int] = [:]
     for (number, edit) in edits.enumerated() where baseTargets[number]?.cells == nil {
-      if case .reconfigure(let path) = changes[number] { sets[path] = mapped.edits.count }
+      if movesSetCells, case .reconfigure(let path) = changes[number] {
+        sets[path] = mapped.edits.count
+      }
       mapped.append(try baseEdit(edit, at: places[number]), answering: number)
     }
     // Cells that are set by moves come last. If another edit sets the same row, both become one edit.

@@ -309,12 +309,12 @@ public final class FilteredSource: MappedSource {
     filter = try RowFilter(conditions, search: search, in: base.columns, dates: dates)
   }
 
-  /// The base rows at these ascending paths that satisfy the conditions.
-  func passing(_ paths: [IndexPath]) throws(TableError) -> Set<IndexPath> {
-    var result: Set<IndexPath> = []
+  /// The indices of those of these ascending base paths whose rows satisfy the conditions.
+  func passing(_ paths: [IndexPath]) throws(TableError) -> [Int] {
+    var result: [Int] = []
     try compile()
     try readBase(at: paths, columns: filter?.columns ?? []) { batch, first in
-      for row in filter?.passing(batch) ?? [] { result.insert(paths[first + Int(row)]) }
+      for row in filter?.passing(batch) ?? [] { result.append(first + Int(row)) }
     }
     return result
   }

@@ -38,7 +38,7 @@ extension FilteredSource {
   ) throws(TableError) -> [Int: [BaseChanges.Arrival]] {
     var shown: [Int: [BaseChanges.Arrival]] = [:]
     var unknown: [(section: Int, row: BaseChanges.Arrival)] = []
-    for (section, arrivals) in changes.arrivals {
+    for (section, arrivals) in changes.arrivals.sorted(by: { $0.key < $1.key }) {
       guard let old = changes.sectionBefore(of: section), known[old] != nil else { continue }
       for row in arrivals {
         switch isShown(row) {
@@ -48,11 +48,9 @@ extension FilteredSource {
         }
       }
     }
-    unknown.sort { ($0.section, $0.row.row) < ($1.section, $1.row.row) }
     let paths = unknown.map { IndexPath(section: $0.section, row: $0.row.row) }
-    let passing = try passing(paths)
-    for (path, row) in zip(paths, unknown) where passing.contains(path) {
-      shown[path.section, default: []].append(row.row)
+    for number in try passing(paths) {
+      shown[unknown[number].section, default: []].append(unknown[number].row)
     }
     return shown.mapValues { $0.sorted { $0.row < $1.row } }
   }

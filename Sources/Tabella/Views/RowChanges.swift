@@ -34,11 +34,16 @@ struct RowChanges {
   /// The changes. `sectionAfter` is the number after the batch of a section of the view.
   /// - Complexity: O(k log k) for k rows.
   func changes(sectionAfter: (Int) -> Int?) -> [ChangeBatch.Change] {
-    let departures = departures.sorted { $0.path < $1.path }
-    let arrivals = arrivals.sorted { $0.path < $1.path }
-    let places = Dictionary(
-      departures.enumerated().map { ($1.base, $0) }, uniquingKeysWith: { first, _ in first })
-    let partners = arrivals.map { arrival in arrival.origin.flatMap { places[$0] } }
+    let departures = departures.ascending { $0.path < $1.path }
+    let arrivals = arrivals.ascending { $0.path < $1.path }
+    let places = departures.indices.map { $0 }.ascending {
+      departures[$0].base < departures[$1].base
+    }
+    let partners = arrivals.map { arrival -> Int? in
+      guard let origin = arrival.origin else { return nil }
+      let place = places.partitioningIndex { departures[$0].base >= origin }
+      return place < places.count && departures[places[place]].base == origin ? places[place] : nil
+    }
     let stays = Self.staying(departures, arrivals, partners, sectionAfter)
     var isPaired = [Bool](repeating: false, count: departures.count)
     var changes: [ChangeBatch.Change] = []
@@ -94,5 +99,13 @@ struct RowChanges {
       if paths[first].section != path.section { first = number }
       return path.row - (number - first)
     }
+  }
+}
+
+extension Array {
+  /// The elements in ascending order. Elements that ascend already, as rows mostly do, are only compared.
+  fileprivate func ascending(by areInOrder: (Element, Element) -> Bool) -> [Element] {
+    let isAscending = zip(self, dropFirst()).allSatisfy { !areInOrder($1, $0) }
+    return isAscending ? self : sorted(by: areInOrder)
   }
 }

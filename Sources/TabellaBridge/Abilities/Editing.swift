@@ -83,6 +83,14 @@ private func exportCells(
 }
 
 private func exportEdits(_ batch: EditBatch, _ arena: ExportedMemory) -> tabella_edit_batch {
+  // Successive edits with the same cells share one array. Thousands of rows often receive the same value.
+  var last: (cells: [Int: Cell], raw: (UnsafePointer<tabella_cell>, Int64))?
+  func export(_ cells: [Int: Cell]) -> (UnsafePointer<tabella_cell>, Int64) {
+    if let last, last.cells == cells { return last.raw }
+    let raw = exportCells(cells, arena)
+    last = (cells, raw)
+    return raw
+  }
   let edits = batch.edits.map { edit in
     var raw = tabella_edit()
     raw.from = tabella_index_path(section: -1, row: -1)
@@ -97,14 +105,14 @@ private func exportEdits(_ batch: EditBatch, _ arena: ExportedMemory) -> tabella
     case .insert(let target, let cells):
       raw.kind = TABELLA_EDIT_INSERT
       raw.target = target.raw
-      (raw.cells, raw.cell_count) = exportCells(cells, arena)
+      (raw.cells, raw.cell_count) = export(cells)
     case .delete(let reference):
       raw.kind = TABELLA_EDIT_DELETE
       name(reference)
     case .set(let reference, let cells):
       raw.kind = TABELLA_EDIT_SET
       name(reference)
-      (raw.cells, raw.cell_count) = exportCells(cells, arena)
+      (raw.cells, raw.cell_count) = export(cells)
     case .move(let reference, let target):
       raw.kind = TABELLA_EDIT_MOVE
       name(reference)
@@ -124,6 +132,8 @@ package func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBa
   guard (0...Int64(Int32.max)).contains(raw.edit_count), raw.edit_count == 0 || raw.edits != nil
   else { throw TableError(.invalidArgument, "a batch of \(raw.edit_count) edits") }
   var edits: [EditBatch.Edit] = []
+  // Successive edits can share one array of cells.
+  var last: (raw: UnsafeBufferPointer<tabella_cell>, cells: [Int: Cell])?
   for index in 0..<Int(raw.edit_count) {
     guard let edit = raw.edits?[index] else { break }
     let id = try edit.id.text("an id")
@@ -131,11 +141,17 @@ package func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBa
     guard (0...Int64(Int32.max)).contains(edit.cell_count),
       edit.cell_count == 0 || edit.cells != nil
     else { throw TableError(.invalidArgument, "edit \(index) has \(edit.cell_count) cells") }
+    let rawCells = UnsafeBufferPointer(start: edit.cells, count: Int(edit.cell_count))
     var cells: [Int: Cell] = [:]
-    for cell in UnsafeBufferPointer(start: edit.cells, count: Int(edit.cell_count)) {
-      guard cells.updateValue(try importCell(cell.value), forKey: Int(cell.column)) == nil else {
-        throw TableError(.invalidArgument, "edit \(index) names column \(cell.column) twice")
+    if let last, last.raw.baseAddress == rawCells.baseAddress, last.raw.count == rawCells.count {
+      cells = last.cells
+    } else {
+      for cell in rawCells {
+        guard cells.updateValue(try importCell(cell.value), forKey: Int(cell.column)) == nil else {
+          throw TableError(.invalidArgument, "edit \(index) names column \(cell.column) twice")
+        }
       }
+      last = (rawCells, cells)
     }
     switch edit.kind {
     case TABELLA_EDIT_INSERT: edits.append(.insert(at: IndexPath(edit.target), cells: cells))

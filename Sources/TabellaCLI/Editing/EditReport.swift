@@ -78,7 +78,7 @@ struct EditReport {
     return "; the edit of \(subject) was done (\(receipt.description); receipt:\(receipt.id))"
   }
 
-  private var done: [Item] { items.filter { $0.outcome.code == nil } }
+  private var done: LazyFilterSequence<[Item]> { items.lazy.filter { $0.outcome.code == nil } }
   private var notDone: [Item] { items.filter { $0.outcome.code != nil } }
 
   /// The error if not everything was done.
@@ -93,7 +93,7 @@ struct EditReport {
           message: "\(isDryRun ? "would be done" : "done") in part: \($0)")
       }
     }
-    func list(_ items: [Item], _ describe: (Item) -> String) -> String {
+    func list(_ items: some Collection<Item>, _ describe: (Item) -> String) -> String {
       let rest = items.count - EditReport.most
       return items.prefix(EditReport.most).map(describe).joined(separator: "; ")
         + (rest > 0 ? "; and \(rest) more" : "")
@@ -178,8 +178,10 @@ struct EditReport {
     let kind = isEdit ? "done" : receipt.kind.rawValue
     let trouble = receipt.trouble == nil ? "" : " (with errors)"
     Messages.write("\(kind): \(receipt.summary)\(trouble)", about: subject)
-    let remarks = done.filter { $0.outcome.message != nil }
-    for item in remarks.prefix(1000) {
+    let remarks = items.indices.filter {
+      items[$0].outcome.code == nil && items[$0].outcome.message != nil
+    }
+    for item in remarks.prefix(1000).map({ items[$0] }) {
       Messages.write("\(name(of: item)): \(item.outcome.message ?? "")", about: subject)
     }
     // For a single edit the summary contains the position.

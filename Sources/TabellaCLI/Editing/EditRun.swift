@@ -236,7 +236,9 @@ struct EditRun {
   /// The source may forbid a move, or lead it elsewhere.
   private func retarget(_ edits: inout [PlannedEdit]) throws(TableError) {
     guard let moving = source.moving else { return }
+    guard edits.contains(where: { $0.kind == .move }) else { return }
     var taken = Set(edits.filter { $0.kind == .insert }.compactMap(\.target))
+    let movesSections = edits.contains { $0.isOfSection && $0.kind != .set }
     for number in edits.indices where edits[number].kind == .move && !edits[number].isOfSection {
       guard let path = edits[number].source, let target = edits[number].target else { continue }
       let movable = try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section)
@@ -246,7 +248,7 @@ struct EditRun {
         throw TableError(.readOnly, "\(edits[number].name) cannot be moved")
       }
       // The source counts sections as before the batch. It checks the targets when it commits the batch.
-      if edits.contains(where: { $0.isOfSection && $0.kind != .set }) { continue }
+      if movesSections { continue }
       // The source answers for one move alone. If other edits make room, ask for the last existing position.
       let count = try source.numberOfRows(
         inSection: target.section, knowing: target.row.advancedUp(by: 2)
@@ -407,9 +409,12 @@ struct EditRun {
     // Read before the edit, because there may be fewer afterwards.
     let columns = source.columns
     let first =
-      invocation.isDryRun ? nil : try? source.wholeRows(of: edits.prefix(EditSummary.labels))
+      invocation.isDryRun ? nil : try? source.wholeRows(of: edits.prefix(EditSummary.mostRows))
+    let batch = batch(edits, isDryRun: invocation.isDryRun)
+    var labels: [Int: String] = [:]
+    for number in edits.indices { if let label = edits[number].label { labels[number] = label } }
     var summary = EditSummary(
-      edits.map { ($0.edit, $0.label) }, rows: first?.map { $0?.cells } ?? [],
+      batch.edits, labels: labels, rows: first?.map { $0?.cells } ?? [],
       ids: first?.map { $0?.id } ?? [], columns)
     let effects = effects
     summary.effect = { effects.effect(of: edits[0], $0, before: first?.first ?? nil) }
@@ -418,7 +423,7 @@ struct EditRun {
       options: invocation.options)
     let done = try Failure.ofReceipts { () throws(ReceiptError) in
       try ReceiptStore().commit(
-        batch(edits, isDryRun: invocation.isDryRun), on: source, of: origin, summary,
+        batch, on: source, of: origin, summary,
         willCommit: { holdSignals(cancelling: source) })
     }
     return try report(edits, done.result, done.receipt, before: before, columns)

@@ -38,8 +38,8 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
   func checkReads(
     _ bytes: any ByteSource, prefix: [RecordPlan.Splice]
   ) throws(TableError)
-  /// Throws unless the first record of a page has these cells.
-  func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError)
+  /// Throws unless a record of a page has these cells.
+  func check(_ number: Int, of page: RecordPage, has cells: [Int: Cell]) throws(TableError)
   /// Whether edits of rows never change sections, so that a list of row changes is complete.
   var keepsSections: Bool { get }
   /// The source as one with editable sections; nil if its sections cannot be edited.
@@ -96,7 +96,7 @@ extension RecordEditing {
     let file = shownFile.file
     let stored = file.bytes()
     let uncommented = uncommented(stored)
-    let bytes: any ByteSource = uncommented ?? stored
+    let bytes = BufferedBytes(uncommented ?? stored)
     let size = try uncommented?.count() ?? file.fingerprint.size
     let sectioned = sectionedRecords
     let edits = try RecordEdits(batch, of: self, sectioned) { path throws(TableError) in
@@ -116,17 +116,17 @@ extension RecordEditing {
           try sectioned?.heading(titled: batch.edits[edit].title, like: neighbours) ?? []
         }
       },
-      splices: { number, cells throws(TableError) in
-        let edit = edits.sets[number]?.edit
-        return try about(edit.map { edits.places[$0] }) { () throws(TableError) in
-          guard let edit, batch.edits[edit].isOfSection else {
-            return try splices(inRecord: number, setting: cells)
+      splices: { set throws(TableError) in
+        try about(edits.places[set.edit]) { () throws(TableError) in
+          guard batch.edits[set.edit].isOfSection else {
+            return try splices(inRecord: set.record, setting: set.cells)
           }
-          return try sectioned?.splices(inHeading: number, title: batch.edits[edit].title) ?? []
+          return try sectioned?.splices(inHeading: set.record, title: batch.edits[set.edit].title)
+            ?? []
         }
       })
     try checkEncoding(of: batch, in: bytes, plan)
-    var ids: [Int: String] = [:]
+    var ids: [(edit: Int, id: String)] = []
     let (table, edited) = (plan.table, plan.edited + prefix.edited)
     let saved = try shownFile.save(cancel: cancel).save(
       try uncommented?.whole(table) ?? table, edited: uncommented?.whole(edited) ?? edited,
@@ -195,15 +195,15 @@ extension RecordEditing {
   /// Reads the new records as a later reader will. Returns the ids of the rows that edits made or changed.
   private func readBack(
     _ plan: RecordPlan, _ batch: EditBatch, _ places: [IndexPath], _ bytes: any ByteSource
-  ) throws(TableError) -> [Int: String] {
+  ) throws(TableError) -> [(edit: Int, id: String)] {
     var sizes = RecordReader.Sizes()
     sizes.first = 1 << 10
     let written = RecordReader(
       bytes, RecordIndex(bytes, from: 0, rules: reader.rules), rules: reader.rules, sizes: sizes)
-    var ids: [Int: String] = [:]
+    var ids: [(edit: Int, id: String)] = []
     for touched in plan.touched {
-      guard let page = try written.page(at: touched.content.lowerBound),
-        page.span(of: 0).content == touched.content
+      guard let (page, number) = try written.record(at: touched.content.lowerBound),
+        page.span(of: number).content == touched.content
       else {
         let place = places[touched.edit]
         throw TableError(
@@ -213,10 +213,12 @@ extension RecordEditing {
       if batch.edits[touched.edit].isOfSection { continue }
       switch batch.edits[touched.edit] {
       case .set(_, let cells), .insert(_, let cells):
-        try about(places[touched.edit]) { () throws(TableError) in try check(page, has: cells) }
+        try about(places[touched.edit]) { () throws(TableError) in
+          try check(number, of: page, has: cells)
+        }
       case .delete, .move: break
       }
-      ids[touched.edit] = page.id(of: 0)
+      ids.append((touched.edit, page.id(of: number)))
     }
     return ids
   }

@@ -5,6 +5,16 @@ import Tabella
 /// ``BatchPlan`` computes the positions and finds contradictions. This type translates its result to rows that are
 /// records of a file.
 public struct RecordEdits {
+  /// A record in which an edit sets cells.
+  public struct CellEdit {
+    /// The number of the record.
+    public var record: Int
+    /// The index of the edit in the batch.
+    public var edit: Int
+    /// The cells.
+    public var cells: [Int: Cell]
+  }
+
   /// A row that is inserted, or moved to a new position.
   public struct Arrival {
     /// The record in front of which the row arrives, numbered as before the batch.
@@ -31,8 +41,8 @@ public struct RecordEdits {
 
   /// The records that are deleted or moved away, in ascending order.
   public private(set) var gone: [Int] = []
-  /// The edits that set cells. The key is the number of the record.
-  public private(set) var sets: [Int: (edit: Int, cells: [Int: Cell])] = [:]
+  /// The edits that set cells, in the order of their records.
+  public private(set) var sets: [CellEdit] = []
   /// The arrivals in the order of the new text.
   public private(set) var arrivals: [Arrival] = []
   /// The path of the row of each edit: the new path of an inserted row, the old path of any other row.
@@ -99,8 +109,12 @@ public struct RecordEdits {
     for (edit, change) in named.enumerated() {
       guard case .reconfigure(let path) = change, case .set(_, let cells) = batch.edits[edit]
       else { continue }
-      sets[try path.isSection ? heading(ofSection: path.section, sectioned) : record(path)] =
-        (edit, cells)
+      let number =
+        try path.isSection ? heading(ofSection: path.section, sectioned) : record(path)
+      sets.append(CellEdit(record: number, edit: edit, cells: cells))
+    }
+    if !zip(sets, sets.dropFirst()).allSatisfy({ $0.record < $1.record }) {
+      sets.sort { $0.record < $1.record }
     }
     if let sections = plan.sections {
       try readSections(sections, batch, named, sectioned)
@@ -112,11 +126,16 @@ public struct RecordEdits {
       switch change {
       case .reconfigure(let path):
         if !moved.contains(try record(path)) { changes.append(.reload(path)) }
-      case .move(let from, let target) where sets[moving[edit] ?? 0] != nil:
+      case .move(let from, let target) where setsCells(ofRecord: moving[edit] ?? 0):
         changes += [.delete(from), .insert(target)]
       default: changes.append(change)
       }
     }
+  }
+
+  private func setsCells(ofRecord number: Int) -> Bool {
+    let index = sets.partitioningIndex { $0.record >= number }
+    return index < sets.count && sets[index].record == number
   }
 
   private func heading(

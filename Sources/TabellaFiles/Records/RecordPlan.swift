@@ -35,6 +35,10 @@ public struct RecordPlan {
   /// The ranges of the old text that were read for this plan.
   public private(set) var edited: [EditedRange] = []
 
+  /// The held records, by ascending numbers, and the pieces of their new content.
+  private var held: [Held] = []
+  private var pieces: [PieceTable.Piece] = []
+
   private let reader: RecordReader
   private let bytes: any ByteSource
   private let size: Int
@@ -50,7 +54,7 @@ public struct RecordPlan {
   /// `prefixEnd` is the line end of the text in front of the first record, such as a header; nil if there is no
   /// such text. `prefix` contains the splices in front of the first record. If bytes are appended to a header
   /// without a line end, they include a line end. `content` creates a new record. `heading` creates the heading of
-  /// a new section between its neighbours. `splices` returns the changes that set cells in an existing record.
+  /// a new section between its neighbours. `splices` returns the changes that an edit makes in its record.
   ///
   /// Throws ``TableError`` with `.notFound` for a position that does not exist, and with `.readOnly` for a record
   /// with an ``OpenEnd``.
@@ -60,7 +64,7 @@ public struct RecordPlan {
     size: Int, prefixEnd: LineEnd?, prefix: [Splice] = [],
     content: (RecordEdits.Arrival) throws(TableError) -> [UInt8],
     heading: (_ edit: Int, _ neighbours: [Int]) throws(TableError) -> [UInt8],
-    splices: (Int, [Int: Cell]) throws(TableError) -> [Splice]
+    splices: (RecordEdits.CellEdit) throws(TableError) -> [Splice]
   ) throws(TableError) {
     self.reader = reader
     self.bytes = bytes
@@ -68,135 +72,150 @@ public struct RecordPlan {
     self.prefixEnd = prefixEnd
     self.prefix = prefix[...]
 
-    var units: [Int: Unit] = [:]
-    for number in Set(edits.gone).union(edits.sets.keys).sorted() {
+    var (gone, sets) = (edits.gone[...], edits.sets[...])
+    while gone.first != nil || sets.first != nil {
+      let number = min(gone.first ?? .max, sets.first?.record ?? .max)
       guard let span = try reader.span(of: number) else {
         throw .noRow(number, inSection: 0, of: reader.index.known)
       }
       if let end = span.openEnd { throw RecordPlan.refusal(of: number, end) }
-      edited.append(EditedRange(span.content, digest: span.digest))
-      guard let set = edits.sets[number] else {
-        units[number] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
-        continue
-      }
-      var pieces = PieceTable()
-      var at = span.content.lowerBound
-      for splice in try splices(number, set.cells) {
-        pieces.append(old: at..<splice.range.lowerBound)
-        pieces.append(new: splice.bytes)
-        at = splice.range.upperBound
-      }
-      pieces.append(old: at..<span.content.upperBound)
-      units[number] = Unit(span, pieces.pieces, edits: [set.edit])
+      let isGone = gone.first == number
+      if isGone { gone.removeFirst() }
+      let set = sets.first?.record == number ? sets.popFirst() : nil
+      hold(number, span, isGone: isGone, try set.map(splices) ?? [], edit: set?.edit)
     }
 
-    let gone = Set(edits.gone)
     let whole = [RecordEdits.Block(section: nil, records: 0..<Int.max, edit: nil)]
     if let blocks = edits.blocks {
-      try holdNewLast(of: blocks, gone, &units)
+      try holdNewLast(of: blocks)
       try append(0..<offset(of: 0))
     } else {
-      try holdNewLast(gone, &units)
+      try holdNewLast()
     }
-    let numbers = units.keys.sorted()
     let arrivals = Dictionary(grouping: edits.arrivals, by: \.section)
     for (number, block) in (edits.blocks ?? whole).enumerated() {
       if let edit = block.edit {
         let neighbours = edits.neighbours(ofBlock: number)
-        try append(Unit(heading(edit, neighbours.sections), edit: edit), near: neighbours.record)
+        try append(heading(edit, neighbours.sections), by: edit, near: neighbours.record)
         continue
       }
-      let first = numbers.partitioningIndex { $0 >= block.records.lowerBound }
-      let last = numbers.partitioningIndex { $0 >= block.records.upperBound }
       try append(
-        block, (block.section.map { arrivals[$0] ?? [] } ?? edits.arrivals)[...],
-        Array(numbers[first..<last]), units, gone, content)
+        block, (block.section.map { arrivals[$0] ?? [] } ?? edits.arrivals)[...], content)
     }
     try end()
+    (held, pieces) = ([], [])
   }
 
   /// Appends the records of a block and the arrivals among them.
   private mutating func append(
-    _ block: RecordEdits.Block, _ arrivals: ArraySlice<RecordEdits.Arrival>, _ numbers: [Int],
-    _ units: [Int: Unit], _ gone: Set<Int>,
+    _ block: RecordEdits.Block, _ arrivals: ArraySlice<RecordEdits.Arrival>,
     _ content: (RecordEdits.Arrival) throws(TableError) -> [UInt8]
   ) throws(TableError) {
     let isWhole = block.records.upperBound == .max
     var arrivals = arrivals
     var at = try isWhole ? 0 : offset(of: block.records.lowerBound)
-    var marks = Set(numbers).union(arrivals.map(\.place)).sorted()[...]
-    while let mark = marks.popFirst() {
-      let begin = try offset(of: mark)
+    var next = heldIndex(ofRecord: block.records.lowerBound)
+    let last = heldIndex(ofRecord: block.records.upperBound)
+    while next < last || !arrivals.isEmpty {
+      let mark = min(next < last ? held[next].number : .max, arrivals.first?.place ?? .max)
+      let isHeld = next < last && held[next].number == mark
+      let begin = try isHeld ? held[next].content.lowerBound : offset(of: mark)
       try append(at..<begin)
       at = begin
       while let arrival = arrivals.first, arrival.place == mark {
         arrivals.removeFirst()
-        var unit: Unit
-        if let source = arrival.source, let moved = units[source] {
-          unit = moved
-          unit.edits.append(arrival.edit)
+        if let source = arrival.source {
+          let moved = held[heldIndex(ofRecord: source)]
+          try append(moved, by: arrival.edit, near: mark)
         } else {
-          unit = Unit(try content(arrival), edit: arrival.edit)
+          try append(content(arrival), by: arrival.edit, near: mark)
         }
-        try append(unit, near: mark)
       }
-      guard mark < block.records.upperBound, let unit = units[mark] else { continue }
-      at = unit.old.upperBound
-      if !gone.contains(mark) { try append(unit, near: mark) }
+      guard isHeld else { continue }
+      let record = held[next]
+      next += 1
+      at = record.lineEndRange.upperBound
+      if !record.isGone { try append(record, by: nil, near: mark) }
     }
     try append(at..<(isWhole ? size : offset(of: block.records.upperBound)))
   }
 
-  /// A record to append.
-  private struct Unit {
-    var content: [PieceTable.Piece]
+  /// A record of the old text that an edit sets, moves or deletes.
+  private struct Held {
+    var number: Int
+    /// The range of the record in the old text.
+    var content: Range<Int>
     var lineEnd: LineEnd
-    var edits: [Int]
-    /// The range of the record's line end in the old text.
-    var old = 0..<0
+    /// The range of the line end in the old text.
+    var lineEndRange: Range<Int>
+    /// Whether the record is deleted, or moves away.
+    var isGone: Bool
+    /// The indices of the pieces of its new content.
+    var pieces: Range<Int>
+    /// The edit that sets its cells.
+    var edit: Int?
+  }
 
-    init(_ span: RecordSpan, _ content: [PieceTable.Piece], edits: [Int] = []) {
-      self.content = content
-      self.edits = edits
-      lineEnd = span.lineEnd
-      old = span.content.upperBound..<span.next
+  /// Holds a record with its new content.
+  private mutating func hold(
+    _ number: Int, _ span: RecordSpan, isGone: Bool, _ splices: [Splice] = [], edit: Int? = nil
+  ) {
+    edited.append(EditedRange(span.content, digest: span.digest))
+    let start = pieces.count
+    var at = span.content.lowerBound
+    for splice in splices {
+      if at < splice.range.lowerBound { pieces.append(.old(at..<splice.range.lowerBound)) }
+      if !splice.bytes.isEmpty { pieces.append(.new(splice.bytes)) }
+      at = splice.range.upperBound
     }
+    if at < span.content.upperBound { pieces.append(.old(at..<span.content.upperBound)) }
+    let record = Held(
+      number: number, content: span.content, lineEnd: span.lineEnd,
+      lineEndRange: span.content.upperBound..<span.next, isGone: isGone,
+      pieces: start..<pieces.count, edit: edit)
+    held.insert(record, at: heldIndex(ofRecord: number))
+  }
 
-    /// Creates a unit for a new record.
-    init(_ content: [UInt8], edit: Int) {
-      self.content = content.isEmpty ? [] : [.new(content)]
-      lineEnd = .none
-      edits = [edit]
-    }
+  /// The index in ``held`` of a record, or the index at which it would be.
+  private func heldIndex(ofRecord number: Int) -> Int {
+    if held.last.map({ $0.number < number }) ?? true { return held.count }
+    return held.partitioningIndex { $0.number >= number }
+  }
+
+  private func isHeld(_ number: Int) -> Bool {
+    let index = heldIndex(ofRecord: number)
+    return index < held.count && held[index].number == number
+  }
+
+  private func isGone(_ number: Int) -> Bool {
+    let index = heldIndex(ofRecord: number)
+    return index < held.count && held[index].number == number && held[index].isGone
   }
 
   /// Prepares the new last record of a text without a final line end, if the old last record leaves. The new last
   /// record must be able to lose its line end.
-  private mutating func holdNewLast(
-    _ gone: Set<Int>, _ units: inout [Int: Unit]
-  ) throws(TableError) {
-    guard var last = gone.max(), let unit = units[last], unit.lineEnd == .none,
-      unit.old.upperBound == size
+  private mutating func holdNewLast() throws(TableError) {
+    guard let last = held.last(where: \.isGone), last.lineEnd == .none,
+      last.lineEndRange.upperBound == size
     else { return }
-    while gone.contains(last) { last -= 1 }
-    guard units[last] == nil, let span = try reader.span(of: last) else { return }
-    edited.append(EditedRange(span.content, digest: span.digest))
-    units[last] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
+    var number = last.number
+    while isGone(number) { number -= 1 }
+    try holdUnedited(number)
   }
 
   /// Does the same if sections change their order.
-  private mutating func holdNewLast(
-    of blocks: [RecordEdits.Block], _ gone: Set<Int>, _ units: inout [Int: Unit]
-  ) throws(TableError) {
+  private mutating func holdNewLast(of blocks: [RecordEdits.Block]) throws(TableError) {
     guard try isOpen() else { return }
     for block in blocks.reversed() {
       guard block.edit == nil else { return }
-      guard let last = block.records.last(where: { !gone.contains($0) }) else { continue }
-      guard units[last] == nil, let span = try reader.span(of: last) else { return }
-      edited.append(EditedRange(span.content, digest: span.digest))
-      units[last] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
-      return
+      guard let last = block.records.last(where: { !isGone($0) }) else { continue }
+      return try holdUnedited(last)
     }
+  }
+
+  private mutating func holdUnedited(_ number: Int) throws(TableError) {
+    guard !isHeld(number), let span = try reader.span(of: number) else { return }
+    hold(number, span, isGone: false)
   }
 
   private static func refusal(of number: Int, _ end: OpenEnd) -> TableError {
@@ -234,22 +253,37 @@ public struct RecordPlan {
     }
     guard !range.isEmpty else { return }
     try endLine()
-    try separateCarriageReturn(from: bytes.bytes(at: range.lowerBound, count: 1).first)
+    if reader.rules.endsAtCarriageReturn {
+      try separateCarriageReturn(from: bytes.bytes(at: range.lowerBound, count: 1).first)
+    }
     table.append(old: range)
   }
 
-  private mutating func append(_ unit: Unit, near: Int) throws(TableError) {
+  /// Appends a held record, at its place or where `move` moves it.
+  private mutating func append(_ record: Held, by move: Int?, near: Int) throws(TableError) {
     try endLine()
-    if unit.content.isEmpty { try separateCarriageReturn(from: unit.lineEnd.bytes.first) }
+    if record.pieces.isEmpty { try separateCarriageReturn(from: record.lineEnd.bytes.first) }
     let start = table.size
-    for piece in unit.content {
+    for piece in pieces[record.pieces] {
       switch piece {
       case .old(let range): table.append(old: range)
       case .new(let bytes): table.append(new: bytes)
       }
     }
-    for edit in unit.edits { touched.append(Touched(edit: edit, content: start..<table.size)) }
-    pendingLineEnd = (unit.lineEnd, unit.old, near, table.size == start)
+    if let set = record.edit { touched.append(Touched(edit: set, content: start..<table.size)) }
+    if let move { touched.append(Touched(edit: move, content: start..<table.size)) }
+    pendingLineEnd = (record.lineEnd, record.lineEndRange, near, table.size == start)
+  }
+
+  /// Appends the content of a new record.
+  private mutating func append(
+    _ content: [UInt8], by edit: Int, near: Int
+  ) throws(TableError) {
+    try endLine()
+    let start = table.size
+    table.append(new: content)
+    touched.append(Touched(edit: edit, content: start..<table.size))
+    pendingLineEnd = (.none, 0..<0, near, table.size == start)
   }
 
   /// Inserts an LF if a record ended by CR would otherwise merge with a following LF.

@@ -71,7 +71,7 @@ public final class RecordReader {
   /// The end of the text, once a read has found it.
   private var textEnd: Int?
   private var separatorOffsets: SeparatorOffsets
-  private var page: RecordPage?
+  private(set) var page: RecordPage?
   /// Records that were gathered and not yet provided.
   var gathered: GatheredRecords?
   /// The buffers of earlier gathered records, for reuse. Their pages need not be cleared again.

@@ -68,8 +68,20 @@ extension RecordReader {
     return try page(with: number)?.span(of: number)
   }
 
-  /// The page of the record that begins at an offset. Its numbers count from 0. Use a separate reader for it.
-  public func page(at offset: Int) throws(TableError) -> RecordPage? {
-    try load(0, at: offset, sizes.first)
+  /// The record that begins at an offset: a page, and the number of the record in the page. Nil if none begins there.
+  ///
+  /// The numbers of each page count from 0, so use a separate reader. The pages grow while the offsets are close to each
+  /// other and ascend.
+  func record(at offset: Int) throws(TableError) -> (page: RecordPage, number: Int)? {
+    if let page, (page.offset..<page.end).contains(offset) {
+      let number = page.numbers.partitioningIndex { page.offset(of: $0) >= offset }
+      guard number < page.numbers.upperBound, page.offset(of: number) == offset else { return nil }
+      return (page, number)
+    }
+    var size = sizes.first
+    if let page, (page.end..<page.end + BufferedBytes.near).contains(offset) {
+      size = min(sizes.next, 4 * max(size, page.end - page.offset))
+    }
+    return try load(0, at: offset, size).map { ($0, 0) }
   }
 }

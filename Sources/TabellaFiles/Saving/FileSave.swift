@@ -73,7 +73,7 @@ public struct FileSave {
     try target.checkHolds(file.fingerprint)
     if let kept, try kept.isTaken() { throw TableError(.readOnly, kept.interruption) }
     let inverse = try table.inverse(
-      of: file.bytes(), size: file.fingerprint.size, limit: FileSave.receiptLimit)
+      of: BufferedBytes(file.bytes()), size: file.fingerprint.size, limit: FileSave.receiptLimit)
     let content =
       inverse == nil
       ? nil : try ContentDigest.digest(of: PieceBytes(table, of: file.bytes()), size: table.size)
@@ -134,7 +134,7 @@ public struct FileSave {
   }
 
   private func checkUnchanged(_ edited: [EditedRange]) throws(TableError) {
-    let bytes = file.bytes()
+    let bytes = BufferedBytes(file.bytes())
     try bytes.checkUnchanged()
     for edited in edited where try edited.digest(of: bytes) != edited.digest {
       throw TableError(

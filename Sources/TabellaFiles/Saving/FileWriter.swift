@@ -10,6 +10,9 @@ import TabellaThreads
 /// short.
 public struct FileWriter {
   private static let bufferSize = 256 << 10
+  /// The size from which on a piece is copied or written directly, in bytes. Smaller pieces are gathered, because a
+  /// system call for each would take longer than everything else.
+  private static let directSize = 32 << 10
   /// The text in front of the system's message, for errors of writing a new file.
   public static let errorPrefix = "cannot be saved; nothing was changed"
 
@@ -48,12 +51,41 @@ public struct FileWriter {
   }
 
   /// Writes the content of a table. Old bytes come from the file `old`.
-  mutating func write(_ table: PieceTable, old: Int32) throws(TableError) {
+  mutating func write(_ table: PieceTable, old: OpenFile) throws(TableError) {
+    let oldBytes = BufferedBytes(old.bytes())
+    let room = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: FileWriter.bufferSize, alignment: 64)
+    defer { room.deallocate() }
+    var gathered = 0
     for piece in table.pieces {
-      switch piece {
-      case .old(let range): try copy(range, of: old)
-      case .new(let bytes): try write(bytes)
+      let count = piece.count
+      let isDirect = count >= FileWriter.directSize
+      if isDirect || gathered + count > room.count {
+        try writeGathered(room[..<gathered], of: old.descriptor)
+        gathered = 0
       }
+      switch piece {
+      case .old(let range) where isDirect: try copy(range, of: old.descriptor)
+      case .new(let bytes) where isDirect: try write(bytes)
+      case .old(let range):
+        let place = UnsafeMutableRawBufferPointer(rebasing: room[gathered..<gathered + count])
+        guard try oldBytes.fill(place, at: range.lowerBound) == count else { throw wasShortened }
+        gathered += count
+      case .new(let bytes):
+        room[gathered..<gathered + count].copyBytes(from: bytes)
+        gathered += count
+      }
+    }
+    try writeGathered(room[..<gathered], of: old.descriptor)
+  }
+
+  /// Writes the bytes of small pieces.
+  private mutating func writeGathered(
+    _ bytes: Slice<UnsafeMutableRawBufferPointer>, of file: Int32
+  ) throws(TableError) {
+    guard !bytes.isEmpty else { return }
+    try whileFinishing(file) { writer throws(TableError) in
+      try writer.write(UnsafeRawBufferPointer(rebasing: bytes))
     }
   }
 
@@ -78,11 +110,13 @@ public struct FileWriter {
     var next = range.lowerBound
     while next < range.upperBound {
       let count = try copySome(range.upperBound - next, at: next, of: file)
-      guard count > 0 else {
-        throw TableError(.conflict, "was shortened while it was saved; nothing was changed")
-      }
+      guard count > 0 else { throw wasShortened }
       next += count
     }
+  }
+
+  private var wasShortened: TableError {
+    TableError(.conflict, "was shortened while it was saved; nothing was changed")
   }
 
   /// Copies all bytes of another file, until a read reaches its end.
@@ -98,23 +132,32 @@ public struct FileWriter {
     }
   }
 
-  /// Copies at most `count` bytes and returns their number. It is 0 only at the end.
+  /// Runs `work`, which writes some bytes.
   ///
-  /// Meanwhile, another core finishes the bytes that were copied before. Finishing takes half as long as copying.
-  private mutating func copySome(
-    _ count: Int, at offset: Int, of file: Int32
-  ) throws(TableError) -> Int {
+  /// Meanwhile, another core finishes the bytes that were written before. Finishing takes half as long as copying.
+  private mutating func whileFinishing<R>(
+    _ file: Int32, _ work: (inout FileWriter) throws(TableError) -> R
+  ) throws(TableError) -> R {
     try cancel.check()
     let finish = position - unfinished.written >= step ? finishing(file) : nil
-    var result = Result<Int, TableError>.success(0)
+    var result: Result<R, TableError>?
     inParallel(finish == nil ? 1 : 2) { number in
       if number == 0 {
-        result = Result { () throws(TableError) in try copyStep(count, at: offset, of: file) }
+        result = Result { () throws(TableError) in try work(&self) }
       } else {
         finish?()
       }
     }
-    let copied = try result.get()
+    return try result!.get()
+  }
+
+  /// Copies at most `count` bytes and returns their number. It is 0 only at the end.
+  private mutating func copySome(
+    _ count: Int, at offset: Int, of file: Int32
+  ) throws(TableError) -> Int {
+    let copied = try whileFinishing(file) { writer throws(TableError) in
+      try writer.copyStep(count, at: offset, of: file)
+    }
     if unfinished.read.upperBound != offset { unfinished.read = offset..<offset }
     unfinished.read = unfinished.read.lowerBound..<offset + copied
     return copied

@@ -43,7 +43,7 @@ struct InPlaceSave {
       errorPrefix: "the folder for its old bytes cannot be opened")
     let new = try TemporaryFile(in: state.raw)
     var writer = FileWriter(new.descriptor, cancel: cancel)
-    try writer.write(table, old: file.descriptor)
+    try writer.write(table, old: file)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
     let kept = try KeptBytes(of: file, in: place, cancel: cancel)
     do throws(TableError) {

@@ -95,16 +95,16 @@ public struct PieceTable: Hashable, Sendable {
   }
 }
 
-/// The bytes that a table describes, read from the old bytes and the table.
+/// The bytes that a table describes, read from the old file and the table. One thread at a time may use it.
 final class PieceBytes: ByteSource {
   private let table: PieceTable
-  private let old: any ByteSource
+  private let old: BufferedBytes
   /// The offset of each piece.
   private let starts: [Int]
 
   init(_ table: PieceTable, of old: any ByteSource) {
     self.table = table
-    self.old = old
+    self.old = BufferedBytes(old)
     var start = 0
     starts = table.pieces.map { piece in
       defer { start += piece.count }

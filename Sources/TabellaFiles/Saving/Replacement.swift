@@ -22,7 +22,7 @@ struct Replacement {
     // Programs that open the new file right after the rename wait for this lock until the name is durable.
     _ = tabella_system_lock(new.descriptor)
     var writer = FileWriter(new.descriptor, cancel: cancel, replacesOld: true)
-    try writer.write(table, old: file.descriptor)
+    try writer.write(table, old: file)
     let rights = try copyRights(to: new.descriptor)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
     // A failed fsync must not be repeated, because the system forgets the bytes that it could not write.

@@ -3,47 +3,42 @@ import Tabella
 /// A summary of edits in one line, for reports and the log. It is made before the edits, because rows may be gone
 /// afterwards.
 package struct EditSummary {
-  /// One edit.
-  private struct Item {
-    let edit: EditBatch.Edit
-    /// The label of the row or section for people; nil if it was not read.
-    var label: String?
-  }
-
-  private var items: [Item] = []
+  private var edits: [EditBatch.Edit] = []
+  /// The labels of rows and sections for people, as far as they were read. The key is the index of the edit.
+  private var labels: [Int: String] = [:]
   private var columns: [Column] = []
   /// The effect of a single edit that was done, such as its new position: ` to 0:3`. Called after the edit.
   package var effect: (EditResult.Outcome) -> String = { _ in "" }
 
   /// The maximum number of rows that a summary names.
-  package static let labels = 3
+  package static let mostRows = 3
 
   /// An empty summary, for a dry run.
   package init() {}
 
-  /// A summary of edits with labels of sections. `rows` are the current cells of the first few edits; nil for a row
-  /// that does not exist yet. `ids` are the ids of these rows, as far as they are known.
+  /// A summary of edits. `labels` are those of sections, by the index of the edit. `rows` are the current cells of the
+  /// first few edits; nil for a row that does not exist yet. `ids` are the ids of these rows, as far as they are known.
   package init(
-    _ edits: [(edit: EditBatch.Edit, label: String?)], rows: [[Cell]?], ids: [String?] = [],
+    _ edits: [EditBatch.Edit], labels: [Int: String] = [:], rows: [[Cell]?], ids: [String?] = [],
     _ columns: [Column]
   ) {
-    items = edits.map { Item(edit: $0.edit, label: $0.label) }
-    self.columns = columns
-    for (number, row) in rows.enumerated() where !items[number].edit.isOfSection {
-      let cells = row ?? columns.indices.map { items[number].edit.cells[$0] ?? .missing }
+    (self.edits, self.labels, self.columns) = (edits, labels, columns)
+    for (number, row) in rows.enumerated() where !edits[number].isOfSection {
+      let cells = row ?? columns.indices.map { edits[number].cells[$0] ?? .missing }
       let id = ids.indices.contains(number) ? ids[number] : nil
-      items[number].label = EditSummary.label(of: cells, columns) ?? id.map { "id:\($0)" }
+      self.labels[number] = EditSummary.label(of: cells, columns) ?? id.map { "id:\($0)" }
     }
   }
 
   /// A summary of a batch. Reads the first few rows and sections from the source, as far as it can.
   init(_ batch: EditBatch, on source: any TableDataSource) {
-    let first = batch.edits.prefix(EditSummary.labels)
+    let first = batch.edits.prefix(EditSummary.mostRows)
     let rows = first.map { source.row(of: $0) }
+    var labels: [Int: String] = [:]
+    for (number, edit) in first.enumerated() { labels[number] = source.sectionLabel(of: edit) }
     self.init(
-      batch.edits.enumerated().map { number, edit in
-        (edit, number < first.count ? source.sectionLabel(of: edit) : nil)
-      }, rows: rows.map { $0?.cells }, ids: rows.map { $0?.id }, source.columns)
+      batch.edits, labels: labels, rows: rows.map { $0?.cells }, ids: rows.map { $0?.id },
+      source.columns)
   }
 
   /// The label of a row: its first cell that is neither missing nor empty, nor binary. If that cell is not text (such as
@@ -70,58 +65,62 @@ package struct EditSummary {
 
   /// The edits of a result that were done. Without a result, or if all failed: all edits.
   func text(of result: EditResult?) -> String {
-    var done = result.map { zip(items, $0.outcomes).filter { $1.code == nil } } ?? []
-    let single = items.count == 1 ? done.first.map { effect($1) } : nil
+    let outcomes = (result?.outcomes ?? []).prefix(edits.count)
+    let done = outcomes.indices.filter { outcomes[$0].code == nil }
     // The edit was made, but an error occurred afterwards.
-    if done.isEmpty { done = items.map { ($0, .init()) } }
-    return text(done, effect: single ?? "")
+    guard let first = done.first else { return text(of: Array(edits.indices)) }
+    return text(
+      of: done, effect: edits.count == 1 ? effect(outcomes[first]) : "",
+      remark: outcomes[first].message.flatMap { remark in
+        done.allSatisfy { outcomes[$0].message == remark } ? remark : nil
+      })
   }
 
   /// The edits of a result that have an effect that cannot be undone; nil if there are none.
   func remainder(of result: EditResult) -> String? {
-    // The summary describes each edit.
-    let final = zip(items, result.outcomes).filter { $1.isFinal }
-    return final.isEmpty ? nil : text(final.map { item, _ in (item, EditResult.Outcome()) })
+    let outcomes = result.outcomes.prefix(edits.count)
+    let final = outcomes.indices.filter { outcomes[$0].isFinal }
+    return final.isEmpty ? nil : text(of: final)
   }
 
   /// `changed 1 row (price): Ada`; `deleted 2 rows, inserted 1 row: a.txt, b.txt, c.txt`; `moved 1 row to
   /// Berlin:3 (city: Rome → Berlin): Ada`, with `effect` after the count. A message of the source about all rows
   /// is at the end: `deleted 1 row: 4711 root sleep (sent TERM)`.
-  private func text(
-    _ done: [(item: Item, outcome: EditResult.Outcome)], effect: String = ""
-  ) -> String {
+  private func text(of numbers: [Int], effect: String = "", remark: String? = nil) -> String {
+    var counts = [Int](repeating: 0, count: 2 * Kind.allCases.count)
+    var set: Set<Int> = []
+    for number in numbers {
+      let (kind, isOfSection) = (edits[number].kind, edits[number].isOfSection)
+      counts[2 * kind.rawValue + (isOfSection ? 1 : 0)] += 1
+      if kind == .set, !isOfSection { set.formUnion(edits[number].cells.keys) }
+    }
     let kinds = Kind.allCases.flatMap { kind in
       [false, true].compactMap { isOfSection -> String? in
-        let some = done.map(\.item.edit).filter {
-          $0.kind == kind && $0.isOfSection == isOfSection
-        }
-        guard !some.isEmpty else { return nil }
-        let count = EditSummary.counted(some.count, sections: isOfSection ? some.count : 0)
-        let what = "\(kind.past(isOfSection: isOfSection)) \(count)"
+        let count = counts[2 * kind.rawValue + (isOfSection ? 1 : 0)]
+        guard count > 0 else { return nil }
+        let what =
+          "\(kind.past(isOfSection: isOfSection)) \(EditSummary.counted(count, sections: isOfSection ? count : 0))"
         guard kind == .set, !isOfSection else { return what }
-        let numbers = Set(some.flatMap(\.cells.keys)).sorted()
-        let names = numbers.filter(columns.indices.contains).map {
+        let names = set.sorted().filter(columns.indices.contains).map {
           EditSummary.shortened(columns[$0].name, to: 40)
         }
         let more = names.count > 5 ? ", …" : ""
         return "\(what) (\(names.prefix(5).joined(separator: ", "))\(more))"
       }
     }.joined(separator: ", ")
-    let labels = done.compactMap(\.item.label)
+    let labels: [String] = labels.isEmpty ? [] : numbers.compactMap { self.labels[$0] }
     var summary = kinds + effect
     if !labels.isEmpty {
-      summary +=
-        ": \(labels.joined(separator: ", "))\(done.count > labels.count ? ", …" : "")"
+      let more = numbers.count > labels.count ? ", …" : ""
+      summary += ": \(labels.joined(separator: ", "))\(more)"
     }
-    if let remark = done.first?.outcome.message, done.allSatisfy({ $0.outcome.message == remark }) {
-      summary += " (\(EditSummary.shortened(remark, to: 60)))"
-    }
+    if let remark { summary += " (\(EditSummary.shortened(remark, to: 60)))" }
     return summary
   }
 }
 
 /// The kinds of edits, in the order of a summary.
-private enum Kind: CaseIterable {
+private enum Kind: Int, CaseIterable {
   case set, insert, delete, move
 
   func past(isOfSection: Bool) -> String {

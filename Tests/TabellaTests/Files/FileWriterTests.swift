@@ -38,8 +38,7 @@ import Testing
     let folder = try TemporaryFolder()
     var generator = SeededGenerator(seed: 2)
     let content = (0..<100_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    let old = open(try folder.write("old", content), O_RDONLY)
-    defer { close(old) }
+    let old = try OpenFile(path: Array(folder.write("old", content).utf8))
     for round in 0..<60 {
       var table = PieceTable()
       var expected: [UInt8] = []

@@ -37,7 +37,7 @@ import Testing
   /// Without ids, a row without cells has no name.
   @Test func withoutIDsThereIsNoName() {
     let summary = EditSummary(
-      [(.delete(.path(IndexPath(section: 0, row: 0))), nil)], rows: [[.missing]], [Column("a")])
+      [.delete(.path(IndexPath(section: 0, row: 0)))], rows: [[.missing]], [Column("a")])
     #expect(summary.text(of: nil) == "deleted 1 row")
   }
 }
