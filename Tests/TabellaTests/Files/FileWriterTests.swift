@@ -64,6 +64,54 @@ import Testing
     #expect(try folder.read("old") == content)
   }
 
+  /// Small pieces are gathered and large ones are not, with sizes around both limits and thousands of pieces in a row.
+  @Test(arguments: [true, false])
+  func smallAndLargePiecesAreWritten(_ byHand: Bool) throws {
+    let folder = try TemporaryFolder()
+    var generator = SeededGenerator(seed: 3)
+    let content = (0..<2_000_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let old = try OpenFile(path: Array(folder.write("old", content).utf8))
+    for round in 0..<12 {
+      var table = PieceTable()
+      var expected: [UInt8] = []
+      for _ in 0..<(round.isMultiple(of: 2) ? 4000 : 30) {
+        let limit = (32 << 10) + Int.random(in: -1...1, using: &generator)
+        let count =
+          round.isMultiple(of: 2) && Int.random(in: 0..<200, using: &generator) > 0
+          ? Int.random(in: 1...200, using: &generator) : limit
+        let start = Int.random(in: 0...content.count - count, using: &generator)
+        if Bool.random(using: &generator) {
+          table.append(old: start..<start + count)
+        } else {
+          table.append(new: content[start..<start + count])
+        }
+        expected += content[start..<start + count]
+      }
+      let new = open("\(folder.path)/new", O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
+      defer { close(new) }
+      var writer = FileWriter(new, cancel: CancelFlag(), byHand: byHand, step: 100_000)
+      try writer.write(table, old: old)
+      #expect(try folder.read("new") == expected)
+    }
+  }
+
+  /// A file that becomes shorter is a conflict, for gathered pieces too.
+  @Test func aShorterFileIsAConflict() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("old", [UInt8](repeating: 65, count: 1000))
+    for isCut in [false, true] {
+      let old = try OpenFile(path: Array(path.utf8))
+      var table = PieceTable()
+      table.append(old: 500..<900)
+      if isCut { #expect(truncate(path, 600) == 0) } else { table.append(old: 950..<1001) }
+      let new = open("\(folder.path)/new", O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
+      defer { close(new) }
+      var writer = FileWriter(new, cancel: CancelFlag())
+      let error = #expect(throws: TableError.self) { try writer.write(table, old: old) }
+      #expect(error?.code == .conflict, "\(error!)")
+    }
+  }
+
   @Test func copyingIsCancelled() throws {
     let folder = try TemporaryFolder()
     let old = open(try folder.write("a", "hello"), O_RDONLY)

@@ -40,9 +40,9 @@ import Testing
       "\"\"", "\\", "a\r\nb", "=1+1", "12", "#", "|",
     ].map { Array($0.utf8) } + [[0xFF, 0xFE], [0xEF, 0xBB, 0xBF]]
 
-  /// A file in some dialect, and the options to read it.
+  /// A file in some dialect, and the options to read it. If it has many rows, a few cells are long.
   static func file(
-    _ generator: inout SeededGenerator
+    rows: Int = 8, _ generator: inout SeededGenerator
   ) -> (text: [UInt8], options: [String: String]) {
     let dialect = RandomDialect(&generator)
     var options: [String: String] = [:]
@@ -52,13 +52,16 @@ import Testing
     let hasHeader = Int.random(in: 0..<4, using: &generator) > 0
     if !hasHeader { options["header"] = "false" }
     let columns = Int.random(in: 1...4, using: &generator)
-    let count = Int.random(in: 0...8, using: &generator)
+    let count = Int.random(in: 0...rows, using: &generator)
     var records = hasHeader ? [(0..<columns).map { Array("c\($0)".utf8) }] : []
     records += (0..<count).map { _ in
       let isShort = Int.random(in: 0..<5, using: &generator) == 0
       let width = isShort ? Int.random(in: 1...columns, using: &generator) : columns
       return (0..<width).map { _ in
         let value = pick(values, &generator)
+        if rows > 8, Int.random(in: 0..<300, using: &generator) == 0 {
+          return [UInt8](repeating: 0x78, count: Int.random(in: 1...50_000, using: &generator))
+        }
         return value == [0xEF, 0xBB, 0xBF] ? [] : value
       }
     }
@@ -75,39 +78,49 @@ import Testing
   }
 
   @Test func editsOfTextAreThoseOfAnArray() throws {
-    try run("text") { generator in
-      let (text, _) = Self.file(&generator)
-      return (
-        text,
-        { path in
-          let file = try OpenFile(path: path)
-          return try TextSource(
-            ShownFile(path: path, file, SaveOptions(), reading: Reading("text")), file.bytes(),
-            encoding: nil,
-            sectioning: .none, pattern: nil, headings: nil)
-        }, ""
-      )
+    try run("text") { generator in (Self.file(&generator).text, Self.text, "") }
+  }
+
+  private static func text(_ path: [UInt8]) throws -> Source {
+    let file = try OpenFile(path: path)
+    return try TextSource(
+      ShownFile(path: path, file, SaveOptions(), reading: Reading("text")), file.bytes(),
+      encoding: nil, sectioning: .none, pattern: nil, headings: nil)
+  }
+
+  /// Large batches read and write larger blocks than small ones.
+  @Test func manyEditsAreThoseOfAnArray() throws {
+    try run("many", sequences: EditSubject.sequences(6), steps: 4, most: 700) { generator in
+      let (text, options) = Self.file(rows: 1500, &generator)
+      return (text, { try CSVSource(path: $0, options: Options(options)) }, "\(options)")
+    }
+    try run("many lines", sequences: EditSubject.sequences(4), steps: 4, most: 700) { generator in
+      (Self.file(rows: 1500, &generator).text, Self.text, "")
     }
   }
 
   typealias Source = any RecordEditing
 
   private func run(
-    _ name: String,
+    _ name: String, sequences: Int = EditSubject.sequences(150), steps: Int = 20, most: Int = 4,
     _ make: (inout SeededGenerator) throws -> ([UInt8], ([UInt8]) throws -> Source, String)
   ) throws {
     let folder = try TemporaryFolder(inMemory: true)
     var (done, refused) = (0, 0)
-    for seed in 0..<UInt64(EditSubject.sequences(150)) {
+    for seed in 0..<UInt64(sequences) {
       var generator = SeededGenerator(seed: seed)
       let (text, open, options) = try make(&generator)
       let path = Array(try folder.write("t", text).utf8)
       var source = try open(path)
       var model = try readAll(source)
-      for step in 0..<20 where !source.columns.isEmpty {
-        let trial = try Trial(source, of: model, &generator)
+      for step in 0..<steps where !source.columns.isEmpty {
+        let trial = try Trial(source, of: model, most: most, &generator)
         let before = try folder.read("t")
-        let comment = Comment("seed \(seed), step \(step), \(options), \(trial.edits), \(before)")
+        let comment = Comment(
+          rawValue:
+            most > 4
+            ? "seed \(seed), step \(step), \(options)"
+            : "seed \(seed), step \(step), \(options), \(trial.edits), \(before)")
         let (version, width) = (try source.version(), source.columns.count)
         let (rules, start) = (source.reader.rules, source.recordsStart.offset)
         let result: EditResult
@@ -165,12 +178,18 @@ import Testing
     let edits: [EditBatch.Edit]
     let expected: [[Cell]]
 
-    init(_ source: Source, of rows: [[Cell]], _ generator: inout SeededGenerator) throws {
+    init(
+      _ source: Source, of rows: [[Cell]], most: Int, _ generator: inout SeededGenerator
+    ) throws {
       let columns = source.columns.indices
+      // A line cannot contain a line end, so a large batch with one would be refused.
+      let values = RecordModelTests.values.filter { value in
+        most == 4 || source is CSVSource || !value.contains { $0 == 10 || $0 == 13 }
+      }
       // A new row is at most as long as the header.
       let width = (source as? CSVSource)?.text.header?.width ?? columns.count
       var inserted: [[Int: Cell]] = []
-      batch = RandomBatch(of: rows.count, &generator) { generator in
+      batch = RandomBatch(of: rows.count, most: most, &generator) { generator in
         var cells: [Int: Cell] = [:]
         for column in columns where Bool.random(using: &generator) {
           cells[column] = .text(pick(values, &generator))

@@ -11,14 +11,15 @@ struct RandomBatch<Row> {
 
   private(set) var edits: [Edit] = []
 
-  /// Draws a few compatible edits.
+  /// Draws compatible edits, at most `most` of them.
   init(
-    of count: Int, _ generator: inout SeededGenerator, new: (inout SeededGenerator) -> Row
+    of count: Int, most: Int = 4, _ generator: inout SeededGenerator,
+    new: (inout SeededGenerator) -> Row
   ) {
     var rows = Array((0..<count).shuffled(using: &generator))
     var (left, arrivals) = (count, 0)
     var pending: [(source: Int?, row: Row?)] = []
-    for _ in 0..<Int.random(in: 1...4, using: &generator) {
+    for _ in 0..<Int.random(in: 1...most, using: &generator) {
       switch Int.random(in: 0..<4, using: &generator) {
       case 0:
         pending.append((nil, new(&generator)))
