@@ -4,6 +4,8 @@ import TabellaConfinement
 // The formats of the protocol's values. Each value is written and read side by side.
 
 extension IndexPath: WireValue {
+  static var isPlain: Bool { true }
+
   func write(to writer: inout WireWriter) {
     writer.put(section)
     writer.put(row)

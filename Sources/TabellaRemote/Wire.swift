@@ -7,6 +7,13 @@ import Tabella
 protocol WireValue {
   func write(to writer: inout WireWriter)
   static func read(_ reader: inout WireReader) throws(TableError) -> Self
+  /// Whether the message has the memory of a value, and any bytes are a value. Arrays of such values are copied as a
+  /// whole.
+  static var isPlain: Bool { get }
+}
+
+extension WireValue {
+  static var isPlain: Bool { false }
 }
 
 /// The bytes of a message under construction.
@@ -21,6 +28,8 @@ struct WireWriter {
   mutating func put(word: UInt64) {
     withUnsafeBytes(of: word) { bytes.append(contentsOf: $0) }
   }
+
+  mutating func put(plain values: UnsafeRawBufferPointer) { bytes.append(contentsOf: values) }
 
   mutating func put(bytes run: [UInt8]) {
     put(word: UInt64(run.count))
@@ -60,8 +69,11 @@ struct WireReader {
     return Int(count)
   }
 
-  mutating func run() throws(TableError) -> UnsafeRawBufferPointer {
-    let count = try count()
+  mutating func run() throws(TableError) -> UnsafeRawBufferPointer { try plain(try count()) }
+
+  /// The next `count` bytes.
+  mutating func plain(_ count: Int) throws(TableError) -> UnsafeRawBufferPointer {
+    guard count <= remaining else { throw .malformed("it ends too early") }
     defer { at += count }
     return UnsafeRawBufferPointer(rebasing: bytes[at..<at + count])
   }
@@ -92,6 +104,8 @@ extension TableError {
 // Values of Swift types.
 
 extension Int: WireValue {
+  static var isPlain: Bool { true }
+
   func write(to writer: inout WireWriter) { writer.put(word: UInt64(bitPattern: Int64(self))) }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> Int {
@@ -100,6 +114,8 @@ extension Int: WireValue {
 }
 
 extension UInt64: WireValue {
+  static var isPlain: Bool { true }
+
   func write(to writer: inout WireWriter) { writer.put(word: self) }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> UInt64 { try reader.word() }
@@ -151,11 +167,19 @@ extension Optional: WireValue where Wrapped: WireValue {
 extension Array: WireValue where Element: WireValue {
   func write(to writer: inout WireWriter) {
     writer.put(word: UInt64(count))
+    if Element.isPlain { return withUnsafeBytes { writer.put(plain: $0) } }
     for element in self { writer.put(element) }
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> [Element] {
     let count = try reader.count()
+    if Element.isPlain {
+      let plain = try reader.plain(count * MemoryLayout<Element>.stride)
+      return Array(unsafeUninitializedCapacity: count) { list, filled in
+        UnsafeMutableRawBufferPointer(list).copyBytes(from: plain)
+        filled = count
+      }
+    }
     var list: [Element] = []
     for _ in 0..<count { list.append(try reader.get(Element.self)) }
     return list

@@ -275,11 +275,12 @@ extension MappedSource {
   /// Whether the version of the base is compared for one more mapping.
   ///
   /// Views map each section alone, and a joined table asks all its tables for their versions. With a comparison per
-  /// section, the time would grow with the square of the number of files. So after the sixteenth mapping, only the
-  /// 32nd, the 64th and so on compare. A table whose file has changed also says so when its rows are read.
+  /// section, the time would grow with the square of the number of files. So after the fourth mapping, only the 16th, the
+  /// 64th, the 256th and so on compare. A table whose file has changed also says so when its rows are read.
   private func comparesVersion() -> Bool {
     mappings += 1
-    return mappings <= 16 || mappings.nonzeroBitCount == 1
+    return mappings <= 4
+      || mappings.nonzeroBitCount == 1 && mappings.trailingZeroBitCount.isMultiple(of: 2)
   }
 
   /// Pins the base's version, for views that map rows step by step. Throws ``TableError`` with `.conflict` if the base

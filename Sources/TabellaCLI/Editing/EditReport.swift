@@ -186,7 +186,10 @@ struct EditReport {
     }
     // For a single edit the summary contains the position.
     if items.count > 1, effects?.chosen.isEverything == true {
-      for item in done.filter({ $0.edit?.target != nil }).prefix(EditReport.most) {
+      let arrived = items.indices.lazy.filter {
+        items[$0].outcome.code == nil && items[$0].edit?.target != nil
+      }
+      for item in arrived.prefix(EditReport.most).map({ items[$0] }) {
         guard let edit = item.edit, let place = place(edit, item.outcome), !edit.isAsAsked(place),
           let asked = edit.asked
         else { continue }

@@ -205,6 +205,7 @@ extension Invocation {
   /// A command line per location. Each of several locations gets only the options that its provider has.
   func dividedByLocation(_ host: Host) throws(Failure) -> [Invocation] {
     guard operands.count > 1 else { return [self] }
+    guard !options.isEmpty else { return operands.map { on($0, with: [:]) } }
     let declared = try operands.map { operand throws(Failure) in
       try Failure.about(operand.text) { () throws(TableError) in
         Set(
@@ -218,11 +219,14 @@ extension Invocation {
       )
     }
     return zip(operands, declared).map { operand, names in
-      var own = self
-      own.operands = [operand]
-      own.options = options.filter { names.contains($0.key) }
-      return own
+      on(operand, with: options.filter { names.contains($0.key) })
     }
+  }
+
+  private func on(_ operand: Argument, with options: [String: String]) -> Invocation {
+    var own = self
+    (own.operands, own.options) = ([operand], options)
+    return own
   }
 }
 

@@ -73,6 +73,8 @@ public struct RecordPlan {
     self.prefix = prefix[...]
 
     var (gone, sets) = (edits.gone[...], edits.sets[...])
+    held.reserveCapacity(gone.count + sets.count)
+    edited.reserveCapacity(gone.count + sets.count)
     while gone.first != nil || sets.first != nil {
       let number = min(gone.first ?? .max, sets.first?.record ?? .max)
       guard let span = try reader.span(of: number) else {
