@@ -145,8 +145,8 @@ import Testing
       for section in 0..<(try view.numberOfSections(knowing: .max).value) {
         _ = try readAll(view, section: section)
       }
-      // Sixteen comparisons, a few of later sections, and two calls for each.
-      #expect(parts.reduce(0) { $0 + $1.versionCalls } < 50 * count)
+      // Four comparisons, three of later sections, and two calls for each.
+      #expect(parts.reduce(0) { $0 + $1.versionCalls } < 20 * count)
     }
   }
 
