@@ -74,6 +74,19 @@ import Testing
     #expect(text == "intro # 3 d # Eins a b # Two cc # Last ")
   }
 
+  /// A row moves to a section whose number exists only after the batch.
+  @Test func aRowMovesWhileSectionsAreInserted() throws {
+    try ledgers.folder.write(
+      "edits.jsonl",
+      """
+      {"op":"insert","at":"2:","cells":{"title":"New"}}
+      {"op":"move","row":"Two:0","to":"4:0"}
+      """)
+    let (result, text) = try edited(["apply", "notes.md", "edits.jsonl"])
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(text == "intro # One a b # New # Two # 3 c d ")
+  }
+
   private static let refused: [([String], Int32, String)] = [
     (["set", "notes.md", "Two:", "line=x"], 2, "a section has only a title"),
     (["set", "notes.md", "Two:", "title=a", "title=b"], 2, "title occurs twice"),

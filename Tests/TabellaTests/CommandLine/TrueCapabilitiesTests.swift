@@ -114,10 +114,10 @@ import Testing
     let before = Ledgers.three + "+\t\\N\n"
     try ledgers.folder.write("a.ledger", before)
     let adds = ["-o", "adds=true"]
-    for row in ["0:3", "id:+"] {
+    for rows in [["0:3"], ["id:+"], ["0:0", "0:3"]] {
       for view in [[], ["--sort", "name:desc"], ["--filter", "name != Ada"]] {
-        if row == "0:3", !view.isEmpty { continue }
-        let result = try ledgers.tabella(["delete", "a.ledger", row, "--yes"] + adds + view)
+        if rows != ["id:+"], !view.isEmpty { continue }
+        let result = try ledgers.tabella(["delete", "a.ledger"] + rows + ["--yes"] + adds + view)
         #expect(result.status == 4, "\(result.errors)")
         #expect(
           result.errors.contains(" is a placeholder for a new row and cannot be deleted; to insert")
