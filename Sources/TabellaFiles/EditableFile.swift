@@ -82,12 +82,7 @@ public final class EditableFile {
   /// the file, with `.readOnly` or `.denied` if the file must not be saved, and `.io`.
   public func save(_ pieces: [Piece], isDryRun: Bool = false) throws(TableError) -> Saved {
     var table = PieceTable()
-    for piece in pieces {
-      switch piece {
-      case .old(let range): table.append(old: range)
-      case .new(let new): table.append(new: new)
-      }
-    }
+    for piece in pieces { table.append(piece) }
     return try save(table, isDryRun: isDryRun, isUndo: false)
   }
 

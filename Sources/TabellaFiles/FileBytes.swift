@@ -25,19 +25,16 @@ final class FileBytes: ByteSource {
     self.file = file
     self.count = count ?? file.fingerprint.size
     self.mayGrow = mayGrow
-    version = file.fingerprint.version(ofFirst: self.count)
     accepted = file.fingerprint
     if mayGrow { end = (try? lastBytes()) ?? [] }
   }
 
-  /// Views compare versions often, so the token is made once.
-  private(set) var version: Version?
+  var version: Version? { file.fingerprint.version(ofFirst: count) }
   var size: Int? { count }
 
   /// Shows more bytes, or fewer, of the same file.
   func show(_ file: OpenFile, count: Int) {
     (self.file, self.count) = (file, count)
-    version = file.fingerprint.version(ofFirst: count)
     accepted = file.fingerprint
     end = (try? lastBytes()) ?? []
   }

@@ -34,11 +34,9 @@ struct RowChanges {
   /// The changes. `sectionAfter` is the number after the batch of a section of the view.
   /// - Complexity: O(k log k) for k rows.
   func changes(sectionAfter: (Int) -> Int?) -> [ChangeBatch.Change] {
-    let departures = departures.ascending { $0.path < $1.path }
-    let arrivals = arrivals.ascending { $0.path < $1.path }
-    let places = departures.indices.map { $0 }.ascending {
-      departures[$0].base < departures[$1].base
-    }
+    let departures = departures.sorted { $0.path < $1.path }
+    let arrivals = arrivals.sorted { $0.path < $1.path }
+    let places = departures.indices.sorted { departures[$0].base < departures[$1].base }
     let partners = arrivals.map { arrival -> Int? in
       guard let origin = arrival.origin else { return nil }
       let place = places.partitioningIndex { departures[$0].base >= origin }
@@ -99,13 +97,5 @@ struct RowChanges {
       if paths[first].section != path.section { first = number }
       return path.row - (number - first)
     }
-  }
-}
-
-extension Array {
-  /// The elements in ascending order. Elements that ascend already, as rows mostly do, are only compared.
-  fileprivate func ascending(by areInOrder: (Element, Element) -> Bool) -> [Element] {
-    let isAscending = zip(self, dropFirst()).allSatisfy { !areInOrder($1, $0) }
-    return isAscending ? self : sorted(by: areInOrder)
   }
 }

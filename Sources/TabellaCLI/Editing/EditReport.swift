@@ -78,7 +78,10 @@ struct EditReport {
     return "; the edit of \(subject) was done (\(receipt.description); receipt:\(receipt.id))"
   }
 
-  private var done: LazyFilterSequence<[Item]> { items.lazy.filter { $0.outcome.code == nil } }
+  /// The indices of the edits that were done. There can be very many, so their items are not copied.
+  private var done: LazyFilterSequence<Range<Int>> {
+    items.indices.lazy.filter { items[$0].outcome.code == nil }
+  }
   private var notDone: [Item] { items.filter { $0.outcome.code != nil } }
 
   /// The error if not everything was done.
@@ -93,7 +96,7 @@ struct EditReport {
           message: "\(isDryRun ? "would be done" : "done") in part: \($0)")
       }
     }
-    func list(_ items: some Collection<Item>, _ describe: (Item) -> String) -> String {
+    func list(_ items: [Item], _ describe: (Item) -> String) -> String {
       let rest = items.count - EditReport.most
       return items.prefix(EditReport.most).map(describe).joined(separator: "; ")
         + (rest > 0 ? "; and \(rest) more" : "")
@@ -127,7 +130,8 @@ struct EditReport {
     let (not, yes) = isDryRun ? ("would fail", "would be done") : ("failed", "done")
     return failure(
       .failed, isSame ? code.name : "partial",
-      "\(notDone.count) of \(items.count) edits \(not): \(reasons); \(yes): \(list(done, name))")
+      "\(notDone.count) of \(items.count) edits \(not): \(reasons); \(yes): \(list(done.map { items[$0] }, name))"
+    )
   }
 
   /// The next step after a partial undo.
@@ -178,17 +182,13 @@ struct EditReport {
     let kind = isEdit ? "done" : receipt.kind.rawValue
     let trouble = receipt.trouble == nil ? "" : " (with errors)"
     Messages.write("\(kind): \(receipt.summary)\(trouble)", about: subject)
-    let remarks = items.indices.filter {
-      items[$0].outcome.code == nil && items[$0].outcome.message != nil
-    }
+    let remarks = done.filter { items[$0].outcome.message != nil }
     for item in remarks.prefix(1000).map({ items[$0] }) {
       Messages.write("\(name(of: item)): \(item.outcome.message ?? "")", about: subject)
     }
     // For a single edit the summary contains the position.
     if items.count > 1, effects?.chosen.isEverything == true {
-      let arrived = items.indices.lazy.filter {
-        items[$0].outcome.code == nil && items[$0].edit?.target != nil
-      }
+      let arrived = done.filter { items[$0].edit?.target != nil }
       for item in arrived.prefix(EditReport.most).map({ items[$0] }) {
         guard let edit = item.edit, let place = place(edit, item.outcome), !edit.isAsAsked(place),
           let asked = edit.asked

@@ -113,9 +113,7 @@ public struct RecordEdits {
         try path.isSection ? heading(ofSection: path.section, sectioned) : record(path)
       sets.append(CellEdit(record: number, edit: edit, cells: cells))
     }
-    if !zip(sets, sets.dropFirst()).allSatisfy({ $0.record < $1.record }) {
-      sets.sort { $0.record < $1.record }
-    }
+    sets.sort { $0.record < $1.record }
     if let sections = plan.sections {
       try readSections(sections, batch, named, sectioned)
       changes = named

@@ -126,8 +126,7 @@ public struct RecordPlan {
       at = begin
       while let arrival = arrivals.first, arrival.place == mark {
         arrivals.removeFirst()
-        if let source = arrival.source {
-          let moved = held[heldIndex(ofRecord: source)]
+        if let moved = arrival.source.flatMap({ held($0) }) {
           try append(moved, by: arrival.edit, near: mark)
         } else {
           try append(content(arrival), by: arrival.edit, near: mark)
@@ -184,14 +183,10 @@ public struct RecordPlan {
     return held.partitioningIndex { $0.number >= number }
   }
 
-  private func isHeld(_ number: Int) -> Bool {
+  /// A held record; nil if it is not held.
+  private func held(_ number: Int) -> Held? {
     let index = heldIndex(ofRecord: number)
-    return index < held.count && held[index].number == number
-  }
-
-  private func isGone(_ number: Int) -> Bool {
-    let index = heldIndex(ofRecord: number)
-    return index < held.count && held[index].number == number && held[index].isGone
+    return index < held.count && held[index].number == number ? held[index] : nil
   }
 
   /// Prepares the new last record of a text without a final line end, if the old last record leaves. The new last
@@ -201,7 +196,7 @@ public struct RecordPlan {
       last.lineEndRange.upperBound == size
     else { return }
     var number = last.number
-    while isGone(number) { number -= 1 }
+    while held(number)?.isGone == true { number -= 1 }
     try holdUnedited(number)
   }
 
@@ -210,13 +205,13 @@ public struct RecordPlan {
     guard try isOpen() else { return }
     for block in blocks.reversed() {
       guard block.edit == nil else { return }
-      guard let last = block.records.last(where: { !isGone($0) }) else { continue }
+      guard let last = block.records.last(where: { held($0)?.isGone != true }) else { continue }
       return try holdUnedited(last)
     }
   }
 
   private mutating func holdUnedited(_ number: Int) throws(TableError) {
-    guard !isHeld(number), let span = try reader.span(of: number) else { return }
+    guard held(number) == nil, let span = try reader.span(of: number) else { return }
     hold(number, span, isGone: false)
   }
 
@@ -266,12 +261,7 @@ public struct RecordPlan {
     try endLine()
     if record.pieces.isEmpty { try separateCarriageReturn(from: record.lineEnd.bytes.first) }
     let start = table.size
-    for piece in pieces[record.pieces] {
-      switch piece {
-      case .old(let range): table.append(old: range)
-      case .new(let bytes): table.append(new: bytes)
-      }
-    }
+    for piece in pieces[record.pieces] { table.append(piece) }
     if let set = record.edit { touched.append(Touched(edit: set, content: start..<table.size)) }
     if let move { touched.append(Touched(edit: move, content: start..<table.size)) }
     pendingLineEnd = (record.lineEnd, record.lineEndRange, near, table.size == start)

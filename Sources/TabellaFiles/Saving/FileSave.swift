@@ -72,11 +72,12 @@ public struct FileSave {
     // The last owner of the lock may have saved the file, or may have been killed during its save.
     try target.checkHolds(file.fingerprint)
     if let kept, try kept.isTaken() { throw TableError(.readOnly, kept.interruption) }
+    let old = BufferedBytes(file.bytes())
     let inverse = try table.inverse(
-      of: BufferedBytes(file.bytes()), size: file.fingerprint.size, limit: FileSave.receiptLimit)
+      of: old, size: file.fingerprint.size, limit: FileSave.receiptLimit)
     let content =
       inverse == nil
-      ? nil : try ContentDigest.digest(of: PieceBytes(table, of: file.bytes()), size: table.size)
+      ? nil : try ContentDigest.digest(of: PieceBytes(table, of: old), size: table.size)
     let check = { () throws(TableError) in
       try target.checkHolds(file.fingerprint)
       try checkUnchanged(edited)

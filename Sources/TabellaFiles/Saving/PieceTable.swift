@@ -27,6 +27,14 @@ public struct PieceTable: Hashable, Sendable {
   /// Creates an empty table.
   public init() {}
 
+  /// Appends a piece.
+  mutating func append(_ piece: Piece) {
+    switch piece {
+    case .old(let range): append(old: range)
+    case .new(let bytes): append(new: bytes)
+    }
+  }
+
   /// Appends bytes of the old file.
   public mutating func append(old range: Range<Int>) {
     guard !range.isEmpty else { return }
@@ -95,16 +103,16 @@ public struct PieceTable: Hashable, Sendable {
   }
 }
 
-/// The bytes that a table describes, read from the old file and the table. One thread at a time may use it.
+/// The bytes that a table describes, read from the old bytes and the table.
 final class PieceBytes: ByteSource {
   private let table: PieceTable
-  private let old: BufferedBytes
+  private let old: any ByteSource
   /// The offset of each piece.
   private let starts: [Int]
 
   init(_ table: PieceTable, of old: any ByteSource) {
     self.table = table
-    self.old = BufferedBytes(old)
+    self.old = old
     var start = 0
     starts = table.pieces.map { piece in
       defer { start += piece.count }

@@ -6,36 +6,13 @@ import Testing
 
 /// Small reads through a buffer.
 @Suite struct BufferedBytesTests {
-  /// Bytes that count the calls. Each call returns at most `most` bytes.
-  final class Counting: ByteSource {
-    let content: [UInt8]
-    let most: Int
-    private(set) var calls = 0
-
-    init(_ content: [UInt8], most: Int = .max) {
-      self.content = content
-      self.most = most
-    }
-
-    var version: Version? { nil }
-    var size: Int? { content.count }
-
-    func checkUnchanged() {}
-
-    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-      calls += 1
-      let count = min(buffer.count, most, content.count - offset)
-      guard count > 0 else { return 0 }
-      buffer.copyBytes(from: content[offset..<offset + count])
-      return count
-    }
-  }
+  typealias Portions = RecordReaderTests.Portions
 
   /// Reads anywhere give the bytes of the source: forwards, backwards, across the end, and larger than the buffer.
   @Test(arguments: [Int.max, 1000]) func theBytesAreThoseOfTheSource(_ most: Int) throws {
     var generator = SeededGenerator(seed: 7)
     let content = (0..<700_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    let bytes = BufferedBytes(Counting(content, most: most))
+    let bytes = BufferedBytes(Portions(content, portion: most))
     var offset = 0
     for _ in 0..<3000 {
       switch Int.random(in: 0..<10, using: &generator) {
@@ -57,18 +34,18 @@ import Testing
   /// Edits of many rows made several system calls per row.
   @Test func closeReadsAreFewCalls() throws {
     let content = [UInt8](repeating: 1, count: 8 << 20)
-    let dense = Counting(content)
+    let dense = Portions(content, portion: .max)
     let bytes = BufferedBytes(dense)
     for offset in stride(from: 0, to: content.count, by: 100) {
       _ = try bytes.bytes(at: offset, count: 50)
     }
-    #expect(dense.calls < 50)
+    #expect(dense.reads < 50)
     // Reads that are far apart read little: one call each.
-    let sparse = Counting(content)
+    let sparse = Portions(content, portion: .max)
     let others = BufferedBytes(sparse)
     for offset in stride(from: 0, to: content.count, by: 1 << 20) {
       _ = try others.bytes(at: offset, count: 50)
     }
-    #expect(sparse.calls == 8)
+    #expect(sparse.reads == 8)
   }
 }

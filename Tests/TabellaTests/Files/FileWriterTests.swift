@@ -6,6 +6,13 @@ import Testing
 
 /// Copying whole files, in the kernel and manually.
 @Suite struct FileWriterTests {
+  /// The descriptor of an empty file with the name `new`.
+  private func emptyFile(in folder: TemporaryFolder) throws -> Int32 {
+    let new = open("\(folder.path)/new", O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
+    try #require(new >= 0)
+    return new
+  }
+
   /// Copies until the end of the file, regardless of its reported size. Files of /proc report 0.
   @Test(arguments: [true, false])
   func allBytesAreCopied(_ byHand: Bool) throws {
@@ -53,7 +60,7 @@ import Testing
         expected += content[next..<end] + inserted
         next = end
       }
-      let new = open("\(folder.path)/new", O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
+      let new = try emptyFile(in: folder)
       defer { close(new) }
       var writer = FileWriter(
         new, cancel: CancelFlag(), byHand: byHand, replacesOld: !round.isMultiple(of: 3), step: 5000
@@ -87,7 +94,7 @@ import Testing
         }
         expected += content[start..<start + count]
       }
-      let new = open("\(folder.path)/new", O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
+      let new = try emptyFile(in: folder)
       defer { close(new) }
       var writer = FileWriter(new, cancel: CancelFlag(), byHand: byHand, step: 100_000)
       try writer.write(table, old: old)
@@ -104,7 +111,7 @@ import Testing
       var table = PieceTable()
       table.append(old: 500..<900)
       if isCut { #expect(truncate(path, 600) == 0) } else { table.append(old: 950..<1001) }
-      let new = open("\(folder.path)/new", O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
+      let new = try emptyFile(in: folder)
       defer { close(new) }
       var writer = FileWriter(new, cancel: CancelFlag())
       let error = #expect(throws: TableError.self) { try writer.write(table, old: old) }

@@ -14,6 +14,8 @@ import Testing
     /// The maximum size of one read.
     let portion: Int
     let size: Int?
+    /// The number of reads.
+    var reads = 0
     /// The highest offset that was read.
     var furthest = 0
     /// The size of the text for reads of less than 100 bytes.
@@ -29,6 +31,7 @@ import Testing
     func checkUnchanged() {}
 
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      reads += 1
       let size = buffer.count < 100 ? shrunk ?? bytes.count : bytes.count
       let count = max(0, min(buffer.count, portion, size - offset))
       if count > 0 { buffer.copyBytes(from: bytes[offset..<offset + count]) }
@@ -415,20 +418,8 @@ import Testing
 
   /// A text of CRs alone was scanned byte by byte from the end of its first block.
   @Test func aTextIsReadOnce() throws {
-    final class Counting: ByteSource {
-      let bytes: MemoryBytes
-      var reads = 0
-      init(_ bytes: [UInt8]) { self.bytes = MemoryBytes(bytes) }
-      var version: Version? { nil }
-      var size: Int? { bytes.size }
-      func checkUnchanged() {}
-      func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        reads += 1
-        return bytes.read(at: offset, into: buffer)
-      }
-    }
     for byte in [13, 10, 34, 44] as [UInt8] {
-      let source = Counting([UInt8](repeating: byte, count: 10_000))
+      let source = Portions([UInt8](repeating: byte, count: 10_000), portion: .max)
       let index = RecordIndex(
         source, from: 0, rules: Self.rules[0], cuts: Self.cuts(block: 100, threads: 1))
       try index.know(.max)
