@@ -23,6 +23,10 @@ package struct WidthRules: Hashable, Sendable {
 /// It is the sum of the widths of its scalars, except that a picture of several scalars (a flag, a family, a skin
 /// tone) takes two columns. docs/decisions/0010-widths.md gives the reasons.
 package func displayWidth(of text: String, by rules: WidthRules = .current) -> Int {
+  var text = text
+  if let width = text.withUTF8({ SafeText.isPlain(UnsafeRawBufferPointer($0)) ? $0.count : nil }) {
+    return width
+  }
   var measure = WidthMeasure(rules)
   measure.add(text)
   return measure.width

@@ -135,67 +135,6 @@ public struct TableComparison {
     try deleteRows()
   }
 
-  // The cells
-
-  /// A change with its cells.
-  public struct Detail: Sendable {
-    public let change: Change
-    /// The id of the row in the old table; nil for an insertion, a section and a table without ids.
-    public internal(set) var id: String?
-    /// The cells of the row in the old table: those of ``ComparedColumns/pairs``, then those of
-    /// ``ComparedColumns/deleted``. Empty for an insertion and a section.
-    public internal(set) var oldCells: [Cell] = []
-    /// The cells of the row in the new table: those of ``ComparedColumns/pairs``, then those of
-    /// ``ComparedColumns/inserted``. Empty unless the row is inserted or set.
-    public internal(set) var newCells: [Cell] = []
-  }
-
-  /// Calls `body` with all changes and their cells. Reads the rows of a few thousand changes at a time.
-  public func forEachDetail(
-    _ body: (Detail) throws(TableError) -> Void
-  ) throws(TableError) {
-    var changes: [Change] = []
-    try forEachChange { change throws(TableError) in
-      changes.append(change)
-      guard changes.count == 1 << 12 else { return }
-      try details(changes, body)
-      changes.removeAll(keepingCapacity: true)
-    }
-    try details(changes, body)
-  }
-
-  private func details(
-    _ changes: [Change], _ body: (Detail) throws(TableError) -> Void
-  ) throws(TableError) {
-    var details = changes.map { Detail(change: $0) }
-    let olds = details.indices.filter { changes[$0].old.map { !$0.isSection } ?? false }
-    var next = olds.startIndex
-    let hasIDs = old.source.identity != nil
-    try old.read(
-      olds.map { changes[$0].old! }, columns: columns.pairs.map(\.old) + columns.deleted,
-      includesIDs: hasIDs
-    ) { batch in
-      let cells = batch.values(columns.pairs.map(\.old) + columns.deleted, of: old.source)
-      for row in 0..<batch.rowCount {
-        details[olds[next]].oldCells = cells.map { $0[row] }
-        details[olds[next]].id = batch.id(row)
-        next += 1
-      }
-    }
-    let news = details.indices.filter { changes[$0].givesCells }
-    next = news.startIndex
-    try new.read(
-      news.map { changes[$0].new! }, columns: columns.pairs.map(\.new) + columns.inserted
-    ) { batch in
-      let cells = batch.values(columns.pairs.map(\.new) + columns.inserted, of: new.source)
-      for row in 0..<batch.rowCount {
-        details[news[next]].newCells = cells.map { $0[row] }
-        next += 1
-      }
-    }
-    for detail in details { try body(detail) }
-  }
-
   private func oldPath(of row: Int) -> IndexPath {
     let section = old.starts.partitioningIndex { $0 > row } - 1
     return IndexPath(section: section, row: row - old.starts[section])
@@ -283,14 +222,16 @@ public struct TableComparison {
   private func cells(
     of side: ComparedRows, _ paths: [IndexPath], _ number: (ComparedColumns.Pair) -> Int
   ) throws(TableError) -> [RowDigest] {
-    var cells: [RowDigest] = []
+    let width = columns.pairs.count
+    var cells = [RowDigest](repeating: .empty, count: paths.count * width)
+    var first = 0
     try side.read(paths, columns: columns.pairs.map(number)) { batch in
-      let digests = zip(columns.pairs, batch.columns).map { pair, cells in
+      for (index, (pair, column)) in zip(columns.pairs, batch.columns).enumerated() {
         var digests = [RowDigest](repeating: .empty, count: batch.rowCount)
-        side.source.columns[number(pair)].values(of: cells).add(to: &digests, asText: pair.isText)
-        return digests
+        side.source.columns[number(pair)].values(of: column).add(to: &digests, asText: pair.isText)
+        for row in digests.indices { cells[(first + row) * width + index] = digests[row] }
       }
-      for row in 0..<batch.rowCount { cells += digests.map { $0[row] } }
+      first += batch.rowCount
     }
     return cells
   }
@@ -315,20 +256,4 @@ extension TableComparison.Change {
 
   /// Whether it is a change of a section.
   public var isOfSection: Bool { (old ?? new)?.isSection ?? false }
-
-  /// Whether it inserts a row or sets cells of a row.
-  fileprivate var givesCells: Bool {
-    switch self {
-    case .insert(let path), .set(let path, _): !path.isSection
-    case .delete, .move: false
-    }
-  }
-}
-
-extension Batch {
-  /// The values of columns of a table with these numbers.
-  fileprivate func values(_ numbers: [Int], of source: any TableDataSource) -> [ColumnBatch] {
-    let all = source.columns
-    return zip(numbers, columns).map { all[$0].values(of: $1) }
-  }
 }

@@ -12,6 +12,7 @@ struct DiffEdits: DiffFormat {
   private var laterCount = 0
   private var newSections: Set<Int> = []
   private var settable: [Bool]?
+  var usesIDs: Bool { run.namesRowsByID }
 
   init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
     self.run = run

@@ -2,6 +2,9 @@ import Tabella
 
 /// A way to write the changes of a comparison.
 protocol DiffFormat {
+  /// Whether it writes the ids of rows.
+  var usesIDs: Bool { get }
+
   /// Writes the text in front of the changes.
   mutating func begin() throws(Failure)
 
@@ -35,7 +38,7 @@ extension ComparedColumns {
   /// The pairs whose cells differ, and the index of each.
   func changed(_ detail: TableComparison.Detail) -> [(index: Int, pair: Pair)] {
     pairs.enumerated().filter { index, pair in
-      !detail.oldCells[index].isSame(as: detail.newCells[index], asText: pair.isText)
+      !detail.oldCells.isSame(index, as: detail.newCells, asText: pair.isText)
     }.map { ($0, $1) }
   }
 }

@@ -7,6 +7,7 @@ struct DiffJSON: DiffFormat {
   private let output: Output
   private var isFirst = true
   private let lines: DiffLines
+  var usesIDs: Bool { true }
 
   init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
     self.run = run

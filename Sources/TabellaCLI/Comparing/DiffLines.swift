@@ -116,7 +116,7 @@ struct DiffLines {
   }
 
   private func append(
-    _ member: String, _ cells: [Cell], _ names: [String], _ numbers: [Int], _ use: Use,
+    _ member: String, _ cells: TableComparison.Row, _ names: [String], _ numbers: [Int], _ use: Use,
     to text: inout [UInt8]
   ) throws(Failure) {
     text += Array(",\"\(member)\":{".utf8)

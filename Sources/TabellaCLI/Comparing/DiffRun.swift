@@ -108,7 +108,7 @@ struct DiffRun {
   ) throws(Failure) -> Failure? {
     var broken: Failure?
     do throws(TableError) {
-      try comparison.forEachDetail { detail throws(TableError) in
+      try comparison.forEachDetail(includesIDs: format.usesIDs) { detail throws(TableError) in
         counts.add(detail.change)
         do throws(Failure) {
           try format.write(detail)

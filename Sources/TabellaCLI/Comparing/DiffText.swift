@@ -6,36 +6,45 @@ struct DiffText: DiffFormat {
   private let run: DiffRun
   private let comparison: TableComparison
   private let output: Output
+  private let screen: Screen
+  /// The names of the columns in front of their cells, in the order of the cells of both tables' rows.
+  private let oldNames: [SafeText]
+  private let newNames: [SafeText]
+  /// The cells that identify a changed row: its key, or its first cell.
+  private let labels: [Int]
 
   init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
     self.run = run
     self.comparison = comparison
     self.output = output
+    screen = output.screen
+    let columns = run.columns
+    // The cells of the only column have no name.
+    let isOnly = columns.pairs.count == 1 && columns.deleted.isEmpty && columns.inserted.isEmpty
+    func names(_ single: [Int], of table: ShapedTable) -> [SafeText] {
+      let names = ColumnNames(table.source.columns).names
+      return (columns.pairs.map(\.name) + single.map { names[$0] }).map {
+        isOnly ? "" : "\(SafeText($0)): "
+      }
+    }
+    oldNames = names(columns.deleted, of: run.old)
+    newNames = names(columns.inserted, of: run.new)
+    labels = run.keys.isEmpty ? Array(columns.pairs.indices.prefix(1)) : run.keys
   }
 
-  private var screen: Screen { output.screen }
+  var usesIDs: Bool { false }
+
   private var columns: ComparedColumns { run.columns }
   private var arrow: SafeText { screen.isUnicode ? "→" : "->" }
 
-  /// The names of the columns with the cells of a row of the old table, in this order.
-  private var oldNames: [String] {
-    let names = ColumnNames(run.old.source.columns).names
-    return columns.pairs.map(\.name) + columns.deleted.map { names[$0] }
-  }
-
-  private var newNames: [String] {
-    let names = ColumnNames(run.new.source.columns).names
-    return columns.pairs.map(\.name) + columns.inserted.map { names[$0] }
-  }
-
   func begin() throws(Failure) {
-    for name in oldNames.dropFirst(columns.pairs.count) {
-      try write("- column \(SafeText(name))", .deleted)
-    }
-    for name in newNames.dropFirst(columns.pairs.count) {
-      try write("+ column \(SafeText(name))", .inserted)
-    }
     let (old, new) = (run.old.source.columns, run.new.source.columns)
+    for number in columns.deleted {
+      try write("- column \(SafeText(ColumnNames(old).names[number]))", .deleted)
+    }
+    for number in columns.inserted {
+      try write("+ column \(SafeText(ColumnNames(new).names[number]))", .inserted)
+    }
     for pair in columns.pairs where pair.isText {
       let types = [old[pair.old], new[pair.new]].map { SafeText($0.valueType.name) }
       try write("~ column \(SafeText(pair.name)): \(types[0]) \(arrow) \(types[1])", .warning)
@@ -46,21 +55,15 @@ struct DiffText: DiffFormat {
     if detail.change.isOfSection { return try write(section: detail.change) }
     switch detail.change {
     case .delete(let path):
-      try write(fitted("- \(SafeText(path.name))  \(row(detail.oldCells, oldNames))"), .deleted)
+      try write(fitted("- \(SafeText(path.name))  ", detail.oldCells, oldNames), .deleted)
     case .insert(let path):
-      try write(fitted("+ \(SafeText(path.name))  \(row(detail.newCells, newNames))"), .inserted)
+      try write(fitted("+ \(SafeText(path.name))  ", detail.newCells, newNames), .inserted)
     case .set(let path, _):
       // The line is not cut, because the change could be at its end.
-      let changed = columns.changed(detail)
-      let label = label(detail, without: changed.map(\.index))
-      let changes = changed.map { index, pair in
-        "\(name(pair.name))\(cell(detail.oldCells[index])) \(arrow) \(cell(detail.newCells[index]))"
-          as SafeText
-      }
-      try write("~ \(SafeText(path.name))  \(joined(label + changes))", .warning)
+      try write(changes(detail, after: "~ \(SafeText(path.name))  "), .warning)
     case .move(let path, let target):
-      let names = "\(SafeText(path.name)) \(arrow) \(SafeText(target.name))" as SafeText
-      try write(fitted("> \(names)  \(row(detail.oldCells, oldNames))"), .code)
+      let names = "> \(SafeText(path.name)) \(arrow) \(SafeText(target.name))  " as SafeText
+      try write(fitted(names, detail.oldCells, oldNames), .code)
     }
   }
 
@@ -98,45 +101,52 @@ struct DiffText: DiffFormat {
   }
 
   private func write(_ line: SafeText, _ style: TextStyle?) throws(Failure) {
-    try output.write("\(style.map { screen.paint(line, $0) } ?? line)\n")
+    var line = style.map { screen.paint(line, $0) } ?? line
+    line.append("\n")
+    try output.write(line)
   }
 
-  private func fitted(_ line: SafeText) -> SafeText { screen.fitted(line) }
-
-  /// The cells of a row with their names.
-  private func row(_ cells: [Cell], _ names: [String]) -> SafeText {
-    joined(zip(cells, names).map { "\(name($1))\(cell($0))" })
-  }
-
-  /// The cells that identify a changed row: its key, or its first cell.
-  private func label(_ detail: TableComparison.Detail, without changed: [Int]) -> [SafeText] {
-    let numbers = run.keys.isEmpty ? Array(columns.pairs.indices.prefix(1)) : run.keys
-    return numbers.filter { !changed.contains($0) }.map {
-      "\(name(columns.pairs[$0].name))\(cell(detail.oldCells[$0]))"
+  /// The text with all cells of a row, cut to the screen.
+  private func fitted(
+    _ text: SafeText, _ cells: TableComparison.Row, _ names: [SafeText]
+  ) -> SafeText {
+    var line = text
+    for index in cells.indices {
+      if index > 0 { line.append(", ") }
+      append(index, of: cells, names, to: &line)
     }
+    return screen.fitted(line)
   }
 
-  /// The name of a column in front of a cell. The cells of the only column have none.
-  private func name(_ name: String) -> SafeText {
-    let isOnly = columns.pairs.count == 1 && columns.deleted.isEmpty && columns.inserted.isEmpty
-    return isOnly ? "" : "\(SafeText(name)): "
-  }
-
-  private func cell(_ cell: Cell) -> SafeText {
-    switch cell {
-    case .missing: screen.missing
-    case .text(let bytes) where bytes.isEmpty: "\"\""
-    case .text(let bytes): screen.isolated(bytes.withUnsafeBytes { SafeText(bytes: $0) })
-    default: SafeText(cell.description)
+  /// The text with the cells that identify a changed row, and those that differ.
+  private func changes(_ detail: TableComparison.Detail, after text: SafeText) -> SafeText {
+    var line = text
+    let changed = columns.changed(detail).map(\.index)
+    let labels = labels.filter { !changed.contains($0) }
+    for (position, index) in (labels + changed).enumerated() {
+      if position > 0 { line.append(", ") }
+      append(index, of: detail.oldCells, oldNames, to: &line)
+      guard position >= labels.count else { continue }
+      line.append(" \(arrow) ")
+      line.append(cell(index, of: detail.newCells))
     }
+    return line
   }
 
-  private func joined(_ texts: [SafeText]) -> SafeText {
-    var whole = SafeText()
-    for (number, text) in texts.enumerated() {
-      if number > 0 { whole.append(", ") }
-      whole.append(text)
+  /// Appends a cell with the name of its column.
+  private func append(
+    _ index: Int, of cells: TableComparison.Row, _ names: [SafeText], to line: inout SafeText
+  ) {
+    line.append(names[index])
+    line.append(cell(index, of: cells))
+  }
+
+  private func cell(_ index: Int, of cells: TableComparison.Row) -> SafeText {
+    let text = cells.withText(index) { bytes in
+      bytes.isEmpty ? "\"\"" : screen.isolated(SafeText(bytes: bytes))
     }
-    return whole
+    if let text { return text }
+    let cell = cells[index]
+    return cell == .missing ? screen.missing : SafeText(cell.description)
   }
 }

@@ -218,6 +218,16 @@ private typealias IndexPath = Tabella.IndexPath
           !detail.oldCells[$0].isSame(as: detail.newCells[$0], asText: pairs[$0].isText)
         }.map { (pairs[$0].old, detail.newCells[$0]) }
         #expect(!cells.isEmpty)
+        for index in pairs.indices {
+          let (old, new, isText) = (
+            detail.oldCells[index], detail.newCells[index], pairs[index].isText
+          )
+          #expect(
+            detail.oldCells.isSame(index, as: detail.newCells, asText: isText)
+              == old.isSame(as: new, asText: isText))
+          let text = detail.oldCells.withText(index) { Cell.text(Array($0)) }
+          #expect(text == (old.type == .text ? old : nil))
+        }
         edits.append(.set(.path(path), cells: Dictionary(uniqueKeysWithValues: cells)))
       }
     }

@@ -1,0 +1,132 @@
+import Glibc
+
+extension TableComparison {
+  /// A change with its cells.
+  public struct Detail {
+    public let change: Change
+    /// The row in the old table: the cells of ``ComparedColumns/pairs``, then those of ``ComparedColumns/deleted``.
+    /// Without cells for an insertion and a section.
+    public let oldCells: Row
+    /// The row in the new table: the cells of ``ComparedColumns/pairs``, then those of ``ComparedColumns/inserted``.
+    /// Without cells unless the row is inserted or set.
+    public let newCells: Row
+
+    /// The id of the row in the old table; nil for an insertion, a section, a table without ids, and if no ids were
+    /// requested.
+    public var id: String? { oldCells.id }
+  }
+
+  /// The cells of a row. Rows that were read together share their memory.
+  public struct Row: RandomAccessCollection {
+    /// Rows that were read together.
+    fileprivate final class Block {
+      let columns: [ColumnBatch]
+      let ids: ColumnBatch?
+
+      init(_ columns: [ColumnBatch], ids: ColumnBatch?) {
+        self.columns = columns
+        self.ids = ids
+      }
+    }
+
+    private let block: Block
+    private let row: Int
+
+    fileprivate init(_ block: Block, _ row: Int) {
+      self.block = block
+      self.row = row
+    }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { block.columns.count }
+
+    /// A cell. Each access creates a value.
+    public subscript(index: Int) -> Cell { block.columns[index][row] }
+
+    fileprivate var id: String? {
+      block.ids?.withBytes(at: row) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Calls `body` with the bytes of a text. Returns nil if the cell is missing or of another type. The bytes are
+    /// valid only during the call.
+    public func withText<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R? {
+      let column = block.columns[index]
+      guard column.type == .text, !column.isMissing(row) else { return nil }
+      return column.withBytes(at: row, body)
+    }
+
+    /// Whether a cell has the same value as the cell of another row; see ``Cell/isSame(as:asText:)``.
+    public func isSame(_ index: Int, as other: Row, asText: Bool) -> Bool {
+      let isSameText = withText(index) { text in
+        other.withText(index) { other in
+          text.count == other.count
+            && (text.isEmpty || memcmp(text.baseAddress!, other.baseAddress!, text.count) == 0)
+        }
+      }
+      if let isSameText, let isSameText { return isSameText }
+      return self[index].isSame(as: other[index], asText: asText)
+    }
+  }
+
+  /// Calls `body` with all changes and their cells. Reads the rows of a few thousand changes at a time.
+  public func forEachDetail(
+    includesIDs: Bool = true, _ body: (Detail) throws(TableError) -> Void
+  ) throws(TableError) {
+    var changes: [Change] = []
+    try forEachChange { change throws(TableError) in
+      changes.append(change)
+      guard changes.count == 1 << 12 else { return }
+      try details(changes, includesIDs, body)
+      changes.removeAll(keepingCapacity: true)
+    }
+    try details(changes, includesIDs, body)
+  }
+
+  private func details(
+    _ changes: [Change], _ includesIDs: Bool, _ body: (Detail) throws(TableError) -> Void
+  ) throws(TableError) {
+    var oldRows = try TableComparison.rows(
+      of: old, changes.compactMap(\.oldRow), columns.pairs.map(\.old) + columns.deleted,
+      includesIDs: includesIDs && old.source.identity != nil
+    ).makeIterator()
+    var newRows = try TableComparison.rows(
+      of: new, changes.compactMap(\.filledRow), columns.pairs.map(\.new) + columns.inserted,
+      includesIDs: false
+    ).makeIterator()
+    let none = Row(Row.Block([], ids: nil), 0)
+    for change in changes {
+      try body(
+        Detail(
+          change: change,
+          oldCells: change.oldRow.flatMap { _ in oldRows.next() } ?? none,
+          newCells: change.filledRow.flatMap { _ in newRows.next() } ?? none))
+    }
+  }
+
+  private static func rows(
+    of side: ComparedRows, _ paths: [IndexPath], _ numbers: [Int], includesIDs: Bool
+  ) throws(TableError) -> [Row] {
+    let columns = side.source.columns
+    var rows: [Row] = []
+    rows.reserveCapacity(paths.count)
+    try side.read(paths, columns: numbers, includesIDs: includesIDs) { batch in
+      let values = zip(numbers, batch.columns).map { columns[$0].values(of: $1) }
+      let block = Row.Block(values, ids: batch.ids)
+      for row in 0..<batch.rowCount { rows.append(Row(block, row)) }
+    }
+    return rows
+  }
+}
+
+extension TableComparison.Change {
+  /// The path of a row in the old table; nil for an insertion and for a section.
+  fileprivate var oldRow: IndexPath? { old.flatMap { $0.isSection ? nil : $0 } }
+
+  /// The path in the new table of a row that is inserted or set; nil for other changes.
+  fileprivate var filledRow: IndexPath? {
+    switch self {
+    case .insert(let path), .set(_, let path): path.isSection ? nil : path
+    case .delete, .move: nil
+    }
+  }
+}
