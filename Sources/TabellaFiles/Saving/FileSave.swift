@@ -17,8 +17,10 @@ public struct FileSave {
     public let problem: String?
   }
 
-  /// The maximum number of bytes in a receipt.
-  private static let receiptLimit = 16 << 20
+  /// The maximum number of old bytes in a receipt.
+  private static let mostOldBytes = 16 << 20
+  /// The maximum number of pieces in a receipt. A million edits of separate rows have so many.
+  private static let mostPieces = 1 << 21
   /// The limit of the wait for another process's save.
   static let lockPatience = (attempts: 100, microseconds: UInt32(20_000))
 
@@ -74,7 +76,8 @@ public struct FileSave {
     if let kept, try kept.isTaken() { throw TableError(.readOnly, kept.interruption) }
     let old = BufferedBytes(file.bytes())
     let inverse = try table.inverse(
-      of: old, size: file.fingerprint.size, limit: FileSave.receiptLimit)
+      of: old, size: file.fingerprint.size, mostBytes: FileSave.mostOldBytes,
+      mostPieces: FileSave.mostPieces)
     let content =
       inverse == nil
       ? nil : try ContentDigest.digest(of: PieceBytes(table, of: old), size: table.size)

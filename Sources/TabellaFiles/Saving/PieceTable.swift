@@ -73,11 +73,11 @@ public struct PieceTable: Hashable, Sendable {
 
   /// The table that restores the old bytes from the new ones.
   ///
-  /// Returns nil if it would hold more than `limit` bytes, or too many pieces for that limit.
+  /// Returns nil if it would hold more than `mostBytes` old bytes, or if this table has more than `mostPieces` pieces.
   func inverse(
-    of old: any ByteSource, size: Int, limit: Int
+    of old: any ByteSource, size: Int, mostBytes: Int, mostPieces: Int
   ) throws(TableError) -> PieceTable? {
-    guard pieces.count <= limit / 64 else { return nil }
+    guard pieces.count <= mostPieces else { return nil }
     var kept: [(old: Range<Int>, new: Int)] = []
     var position = 0
     for piece in pieces {
@@ -90,7 +90,7 @@ public struct PieceTable: Hashable, Sendable {
     func gap(from start: Int, to end: Int) throws(TableError) -> Bool {
       guard start < end else { return true }
       literal += end - start
-      guard literal <= limit else { return false }
+      guard literal <= mostBytes else { return false }
       inverse.append(new: try old.bytes(at: start, count: end - start))
       return true
     }

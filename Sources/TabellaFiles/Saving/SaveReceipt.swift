@@ -4,6 +4,8 @@ import Tabella
 ///
 /// Its format is a line of words, a line for the path, and one entry per piece. An entry is `old START COUNT`, or
 /// `new COUNT` followed by the bytes. Each entry ends with a line feed, as does the path.
+///
+/// With the limits of ``FileSave``, a receipt is smaller than the 64 MiB that the host can use.
 struct SaveReceipt {
   private static let mark = "tabella-save-1"
 
@@ -26,11 +28,24 @@ struct SaveReceipt {
   var bytes: [UInt8] {
     let content = content.map { String($0, radix: 16) } ?? "-"
     var bytes = Array("\(SaveReceipt.mark) \(version.token) \(content)\n".utf8)
-    func put(_ new: [UInt8]) { bytes += Array("new \(new.count)\n".utf8) + new + [10] }
+    // There can be millions of entries, so each is appended in parts that need no memory of their own.
+    func put(_ word: String, _ number: Int) {
+      bytes += word.utf8
+      bytes += String(number).utf8
+    }
+    func put(_ new: [UInt8]) {
+      put("new ", new.count)
+      bytes.append(10)
+      bytes += new
+      bytes.append(10)
+    }
     put(place)
     for piece in table.pieces {
       switch piece {
-      case .old(let range): bytes += "old \(range.lowerBound) \(range.count)\n".utf8
+      case .old(let range):
+        put("old ", range.lowerBound)
+        put(" ", range.count)
+        bytes.append(10)
       case .new(let new): put(new)
       }
     }

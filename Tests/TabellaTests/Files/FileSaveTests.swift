@@ -604,6 +604,24 @@ import Testing
     }
   }
 
+  /// A `set` of half a million rows could not be undone, although their old cells had few bytes.
+  @Test func manySmallPiecesHaveAReceipt() throws {
+    let count = 600_000
+    let path = Array(try folder.write("a", [UInt8](repeating: 97, count: count)).utf8)
+    var table = PieceTable()
+    for start in stride(from: 0, to: count, by: 2) {
+      table.append(old: start..<start + 1)
+      table.append(new: [98])
+    }
+    let saved = try FileSave(path: path, OpenFile(path: path), SaveOptions(), cancel: CancelFlag())
+      .save(table, edited: [], isDryRun: false) { _ in }
+    #expect(try folder.read("a").count { $0 == 98 } == count / 2)
+    let receipt = try #require(saved.receipt)
+    let undo = FileSave(path: path, saved.file, SaveOptions(), cancel: CancelFlag())
+    _ = try undo.save(undo.undoing(receipt), edited: [], isDryRun: false) { _ in }
+    #expect(try folder.read("a") == [UInt8](repeating: 97, count: count))
+  }
+
   @Test func anInverseLeadsBack() throws {
     for seed in 0..<2000 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
@@ -626,12 +644,18 @@ import Testing
       }
       let new = Self.bytes(table, old)
       #expect(new.count == table.size)
-      let inverse = try #require(
-        try table.inverse(of: MemoryBytes(old), size: old.count, limit: 1 << 20))
-      #expect(Self.bytes(inverse, new) == old)
-      #expect(
-        try table.inverse(of: MemoryBytes(old), size: old.count, limit: 0) == nil || old.isEmpty
-          || table.pieces.isEmpty)
+      func inverse(mostBytes: Int, mostPieces: Int) throws -> PieceTable? {
+        try table.inverse(
+          of: MemoryBytes(old), size: old.count, mostBytes: mostBytes, mostPieces: mostPieces)
+      }
+      let count = table.pieces.count
+      let whole = try #require(try inverse(mostBytes: old.count, mostPieces: count))
+      #expect(Self.bytes(whole, new) == old)
+      var keptBytes = 0
+      for case .new(let bytes) in whole.pieces { keptBytes += bytes.count }
+      #expect(try inverse(mostBytes: keptBytes, mostPieces: count) == whole)
+      #expect(try inverse(mostBytes: keptBytes - 1, mostPieces: count) == nil || keptBytes == 0)
+      #expect(try inverse(mostBytes: old.count, mostPieces: count - 1) == nil)
     }
   }
 
