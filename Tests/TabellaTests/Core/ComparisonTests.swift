@@ -225,8 +225,8 @@ private typealias IndexPath = Tabella.IndexPath
           #expect(
             detail.oldCells.isSame(index, as: detail.newCells, asText: isText)
               == old.isSame(as: new, asText: isText))
-          let text = detail.oldCells.withText(index) { Cell.text(Array($0)) }
-          #expect(text == (old.type == .text ? old : nil))
+          let text = detail.oldCells.withText(index) { Array($0) }
+          #expect(text.map { .text($0) == old } ?? (old == .missing || old.type != .text))
         }
         edits.append(.set(.path(path), cells: Dictionary(uniqueKeysWithValues: cells)))
       }
