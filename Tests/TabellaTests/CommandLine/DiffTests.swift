@@ -48,6 +48,26 @@ import Testing
     #expect(narrow.text.contains("~ 0:2  id: 3, city: Riga → Rom"))
   }
 
+  /// The first cell names a changed row, unless it is among the changes.
+  @Test func namesOfCells() throws {
+    try write("id,city,old\n1,Rome,x\n2,Bonn,y\n", "id,city,new\n9,Rome,u\n2,Riga,v\n3,Oslo,w\n")
+    #expect(
+      try diff("--key", "city").text == """
+        - column old
+        + column new
+        ~ 0:0  city: Rome, id: 1 → 9
+        - 0:1  id: 2, city: Bonn, old: y
+        + 0:1  id: 2, city: Riga, new: v
+        + 0:2  id: 3, city: Oslo, new: w
+        deleted 1 column, inserted 1 column, deleted 1 row, inserted 2 rows, changed 1 row
+
+        """)
+    try write("id,city,a,b\n1,Rome,x,y\n", "id,city,a,b\n9,Rome,x,y\n")
+    #expect(try diff().text == "~ 0:0  id: 1 → 9\nchanged 1 row\n")
+    try write("id\n1\n", "id\n1\n2\n")
+    #expect(try diff().text == "+ 0:1  2\ninserted 1 row\n")
+  }
+
   @Test func theStatusCanSayWhetherThereAreDifferences() throws {
     try write(Self.old, Self.new)
     #expect(try diff("--exit-code").status == 1)

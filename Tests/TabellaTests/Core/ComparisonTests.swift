@@ -234,6 +234,34 @@ private typealias IndexPath = Tabella.IndexPath
     return (edits, hasRest)
   }
 
+  /// Rows arrive in batches of any size, and a few thousand changes are read at a time.
+  @Test(arguments: [7, 5_000, .max])
+  func manyChangesHaveTheirCells(_ batchLimit: Int) throws {
+    func row(_ number: Int, isNew: Bool) -> [Cell] {
+      [.integer(Int64(number)), .text("row \(number)"), .text(isNew ? "new \(number)" : "old")]
+    }
+    func table(changes: Bool) throws -> ComparedRows {
+      let rows = (0..<10_000).map { row($0, isNew: changes && $0 % 2 == 1) }
+      let columns = [Column("n", .integer), Column("name"), Column("state")]
+      let source = Recording(InMemorySource(columns, sections: [(nil, nil, nil, rows)]))
+      source.gathers = true
+      source.batchLimit = batchLimit
+      return try ComparedRows(source)
+    }
+    let (old, new) = (try table(changes: false), try table(changes: true))
+    let comparison = try TableComparison(
+      from: old, to: new, columns: ComparedColumns(old.source.columns, new.source.columns))
+    var next = 1
+    try comparison.forEachDetail { detail in
+      let path = IndexPath(section: 0, row: next)
+      #expect(detail.change == .set(path, to: path))
+      #expect(detail.oldCells.elementsEqual(row(next, isNew: false)))
+      #expect(detail.newCells.elementsEqual(row(next, isNew: true)))
+      next += 2
+    }
+    #expect(next == 10_001)
+  }
+
   /// One batch leads from a table to the other, and a second one fills new sections.
   @Test(arguments: 0..<6)
   func theChangesLeadToTheNewTable(_ kind: Int) throws {
