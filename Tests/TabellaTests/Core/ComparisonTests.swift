@@ -237,29 +237,50 @@ private typealias IndexPath = Tabella.IndexPath
   /// Rows arrive in batches of any size, and a few thousand changes are read at a time.
   @Test(arguments: [7, 5_000, .max])
   func manyChangesHaveTheirCells(_ batchLimit: Int) throws {
-    func row(_ number: Int, isNew: Bool) -> [Cell] {
-      [.integer(Int64(number)), .text("row \(number)"), .text(isNew ? "new \(number)" : "old")]
+    func oldRow(_ number: Int) -> [Cell] {
+      [.integer(Int64(number)), .text("row \(number)"), "old"]
     }
-    func table(changes: Bool) throws -> ComparedRows {
-      let rows = (0..<10_000).map { row($0, isNew: changes && $0 % 2 == 1) }
+    /// Every second row differs: one cell, or all of them.
+    func newRow(_ number: Int) -> [Cell] {
+      switch number % 4 {
+      case 1: Array(oldRow(number).dropLast()) + [.text("new \(number)")]
+      case 3: [.integer(Int64(-number)), "another", "new"]
+      default: oldRow(number)
+      }
+    }
+    func table(_ row: (Int) -> [Cell]) throws -> ComparedRows {
       let columns = [Column("n", .integer), Column("name"), Column("state")]
+      let rows = (0..<10_000).map(row)
       let source = Recording(InMemorySource(columns, sections: [(nil, nil, nil, rows)]))
       source.gathers = true
       source.batchLimit = batchLimit
       return try ComparedRows(source)
     }
-    let (old, new) = (try table(changes: false), try table(changes: true))
+    let (old, new) = (try table(oldRow), try table(newRow))
     let comparison = try TableComparison(
       from: old, to: new, columns: ComparedColumns(old.source.columns, new.source.columns))
-    var next = 1
-    try comparison.forEachDetail { detail in
-      let path = IndexPath(section: 0, row: next)
-      #expect(detail.change == .set(path, to: path))
-      #expect(detail.oldCells.elementsEqual(row(next, isNew: false)))
-      #expect(detail.newCells.elementsEqual(row(next, isNew: true)))
-      next += 2
+    var expected: [(change: TableComparison.Change, old: [Cell], new: [Cell])] = []
+    for number in stride(from: 1, to: 10_000, by: 2) {
+      let path = IndexPath(section: 0, row: number)
+      if number % 4 == 1 {
+        expected.append((.set(path, to: path), oldRow(number), newRow(number)))
+      } else {
+        expected.append((.delete(path), oldRow(number), []))
+        expected.append((.insert(path), [], newRow(number)))
+      }
     }
-    #expect(next == 10_001)
+    var next = 0
+    try comparison.forEachDetail { detail in
+      guard next < expected.count else {
+        next += 1
+        return
+      }
+      #expect(detail.change == expected[next].change)
+      #expect(detail.oldCells.elementsEqual(expected[next].old))
+      #expect(detail.newCells.elementsEqual(expected[next].new))
+      next += 1
+    }
+    #expect(next == expected.count)
   }
 
   /// One batch leads from a table to the other, and a second one fills new sections.
