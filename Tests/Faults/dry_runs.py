@@ -421,7 +421,7 @@ def lost(situation, done, before, after):
     content = lambda seen: collections.Counter(data for _, data in seen.values() if data)
     if any(".tabella-" in path for path in after):
         return "a temporary name is left"
-    if done.status != 0 and "edits failed" not in done.message and "changes were taken back" not in done.message:
+    if done.status != 0 and "edits failed" not in done.message and "changes were undone" not in done.message:
         return None if after == before else "refused, but the user's files changed"
     missing = content(before) - content(after)
     deleted = None in ACROSS.get(situation["edit"], {}).values()

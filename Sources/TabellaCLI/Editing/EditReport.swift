@@ -117,7 +117,9 @@ struct EditReport {
       let status: ExitStatus = isSame ? .of(TableError(code, "")) : .failed
       switch extent {
       case _ where isDryRun:
-        return failure(status, code.name, "nothing would be done: \(reasons)")
+        // The reason of an undo says how much would be undone.
+        let what = undoing == nil ? "nothing would be done" : "would fail"
+        return failure(status, code.name, "\(what): \(reasons)")
       case .nothing: return failure(status, code.name, "nothing was done: \(reasons)")
       case .unclear:
         return failure(status, code.name, "failed, and may be done in part: \(reasons)")
