@@ -134,10 +134,7 @@ import Testing
     // The file is no longer in the state that the edit left.
     let again = try ledgers.tabella("undo", "receipt:\(first)")
     #expect(again.status == 5 && again.errors.contains("no longer as the receipt says"))
-    // Of an undo that would do a part, the dry run said that nothing would be done.
-    let refused = try ledgers.tabella("undo", "receipt:\(first)", "--dry-run")
-    #expect(refused.status == 5)
-    #expect(refused.errors.contains(": would fail: "), "\(refused.errors)")
+    #expect(try ledgers.tabella("undo", "receipt:\(first)", "--dry-run").status == 5)
   }
 
   /// Every name for the same table finds it, from every folder.
