@@ -457,6 +457,8 @@ def dry_run_sweep(settings, program, full):
             return fail("not dry", f"the dry run changed {sorted(k for k in before.keys() | between.keys() if before.get(k) != between.get(k))}")
         if foreseen.status != done.status:
             return fail("disagree", "another status")
+        if "nothing would be done" in foreseen.message and "would be undone" in foreseen.message:
+            return fail("disagree", "the dry run says both that a part would be done and that nothing would")
         user = lambda seen: {path: entry for path, entry in seen.items() if path.startswith(scene.folder)}
         if done.status not in (0, 1, 4, 5):
             return fail("status", "is none that a save has")

@@ -40,26 +40,6 @@ import Testing
     return try ledgers.shell("tabella apply d edits.jsonl -o permanent=true \(more)")
   }
 
-  /// The dry run said that nothing would be done, and then how much would be undone.
-  @Test func aDryRunSaysWhichPartFails() throws {
-    try ledgers.folder.write(
-      "edits.jsonl",
-      #"{"op":"set","row":"\#(try row("a"))","cells":{"name":"c"}}"# + "\n"
-        + #"{"op":"set","row":"\#(try row("z"))","cells":{"name":"y"}}"#)
-    #expect(try ledgers.shell("tabella apply d edits.jsonl").status == 0)
-    try ledgers.folder.write("d/a", "another")
-    let dry = try ledgers.tabella("undo", "d", "--dry-run")
-    #expect(dry.status == 1, "\(dry.errors)")
-    #expect(
-      dry.errors.contains("d: would fail: 1 of 2 changes would be undone: "), "\(dry.errors)")
-    #expect(try names == ["a", "b", "c", "y"])
-    let undo = try ledgers.tabella("undo", "d")
-    #expect(
-      undo.status == 1 && undo.errors.contains("done, but 1 of 2 changes were undone: "),
-      "\(undo.errors)")
-    #expect(try names == ["a", "b", "c", "z"])
-  }
-
   private func log() throws -> [[String: Any]] {
     try ledgers.tabella("log", "d", "--format", "jsonl").lines.map(jsonObject)
   }
