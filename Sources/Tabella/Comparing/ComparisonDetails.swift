@@ -3,6 +3,7 @@ import Glibc
 extension TableComparison {
   /// A change with its cells.
   public struct Detail {
+    /// The change.
     public let change: Change
     /// The row in the old table: the cells of ``ComparedColumns/pairs``, then those of ``ComparedColumns/deleted``.
     /// Without cells for an insertion and a section.
@@ -18,15 +19,11 @@ extension TableComparison {
 
   /// The cells of a row. Rows that were read together share their memory.
   public struct Row: RandomAccessCollection {
-    /// Rows that were read together.
+    /// Rows that were read together. A row refers to them, because a copy of the batch per row would take longer.
     fileprivate final class Block {
-      let columns: [ColumnBatch]
-      let ids: ColumnBatch?
+      let batch: Batch
 
-      init(_ columns: [ColumnBatch], ids: ColumnBatch?) {
-        self.columns = columns
-        self.ids = ids
-      }
+      init(_ batch: Batch) { self.batch = batch }
     }
 
     private let block: Block
@@ -38,19 +35,17 @@ extension TableComparison {
     }
 
     public var startIndex: Int { 0 }
-    public var endIndex: Int { block.columns.count }
+    public var endIndex: Int { block.batch.columns.count }
 
     /// A cell. Each access creates a value.
-    public subscript(index: Int) -> Cell { block.columns[index][row] }
+    public subscript(index: Int) -> Cell { block.batch.columns[index][row] }
 
-    fileprivate var id: String? {
-      block.ids?.withBytes(at: row) { String(decoding: $0, as: UTF8.self) }
-    }
+    fileprivate var id: String? { block.batch.id(row) }
 
     /// Calls `body` with the bytes of a text. Returns nil if the cell is missing or of another type. The bytes are
     /// valid only during the call.
     public func withText<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R? {
-      let column = block.columns[index]
+      let column = block.batch.columns[index]
       guard column.type == .text, !column.isMissing(row) else { return nil }
       return column.withBytes(at: row, body)
     }
@@ -93,7 +88,7 @@ extension TableComparison {
       of: new, changes.compactMap(\.filledRow), columns.pairs.map(\.new) + columns.inserted,
       includesIDs: false
     ).makeIterator()
-    let none = Row(Row.Block([], ids: nil), 0)
+    let none = Row(Row.Block(Batch(rowCount: 0, columns: [])), 0)
     for change in changes {
       try body(
         Detail(
@@ -103,6 +98,7 @@ extension TableComparison {
     }
   }
 
+  /// Reads rows, in the order of the paths.
   private static func rows(
     of side: ComparedRows, _ paths: [IndexPath], _ numbers: [Int], includesIDs: Bool
   ) throws(TableError) -> [Row] {
@@ -111,7 +107,7 @@ extension TableComparison {
     rows.reserveCapacity(paths.count)
     try side.read(paths, columns: numbers, includesIDs: includesIDs) { batch in
       let values = zip(numbers, batch.columns).map { columns[$0].values(of: $1) }
-      let block = Row.Block(values, ids: batch.ids)
+      let block = Row.Block(Batch(rowCount: batch.rowCount, columns: values, ids: batch.ids))
       for row in 0..<batch.rowCount { rows.append(Row(block, row)) }
     }
     return rows

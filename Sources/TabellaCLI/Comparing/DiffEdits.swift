@@ -12,7 +12,6 @@ struct DiffEdits: DiffFormat {
   private var laterCount = 0
   private var newSections: Set<Int> = []
   private var settable: [Bool]?
-  var usesIDs: Bool { run.namesRowsByID }
 
   init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
     self.run = run
@@ -20,6 +19,8 @@ struct DiffEdits: DiffFormat {
     self.output = output
     lines = DiffLines(run, comparison)
   }
+
+  var usesIDs: Bool { run.namesRowsByID }
 
   mutating func begin() throws(Failure) {
     settable = try Failure.about(run.old.subject) { () throws(TableError) in

@@ -7,7 +7,6 @@ struct DiffJSON: DiffFormat {
   private let output: Output
   private var isFirst = true
   private let lines: DiffLines
-  var usesIDs: Bool { true }
 
   init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
     self.run = run
@@ -15,6 +14,8 @@ struct DiffJSON: DiffFormat {
     self.output = output
     lines = DiffLines(run, comparison)
   }
+
+  var usesIDs: Bool { true }
 
   func begin() throws(Failure) {
     var text = Array("{\"from\":".utf8)

@@ -7,10 +7,11 @@ struct DiffText: DiffFormat {
   private let comparison: TableComparison
   private let output: Output
   private let screen: Screen
-  /// The names of the columns in front of their cells, in the order of the cells of both tables' rows.
+  /// For each cell of a row of the old table, the text in front of it: the name of its column and a colon.
   private let oldNames: [SafeText]
+  /// The same for a row of the new table.
   private let newNames: [SafeText]
-  /// The cells that identify a changed row: its key, or its first cell.
+  /// The indices of the cells that identify a changed row: its key, or its first cell.
   private let labels: [Int]
 
   init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
@@ -39,11 +40,12 @@ struct DiffText: DiffFormat {
 
   func begin() throws(Failure) {
     let (old, new) = (run.old.source.columns, run.new.source.columns)
+    let (namesOfOld, namesOfNew) = (ColumnNames(old).names, ColumnNames(new).names)
     for number in columns.deleted {
-      try write("- column \(SafeText(ColumnNames(old).names[number]))", .deleted)
+      try write("- column \(SafeText(namesOfOld[number]))", .deleted)
     }
     for number in columns.inserted {
-      try write("+ column \(SafeText(ColumnNames(new).names[number]))", .inserted)
+      try write("+ column \(SafeText(namesOfNew[number]))", .inserted)
     }
     for pair in columns.pairs where pair.isText {
       let types = [old[pair.old], new[pair.new]].map { SafeText($0.valueType.name) }

@@ -5,7 +5,7 @@ import Tabella
 /// Its format is a line of words, a line for the path, and one entry per piece. An entry is `old START COUNT`, or
 /// `new COUNT` followed by the bytes. Each entry ends with a line feed, as does the path.
 ///
-/// With the limits of ``FileSave``, a receipt is smaller than the 64 MiB that the host can use.
+/// The limits of ``FileSave`` keep it below the 64 MiB that the host can use, for files of up to 100 GB.
 struct SaveReceipt {
   private static let mark = "tabella-save-1"
 
