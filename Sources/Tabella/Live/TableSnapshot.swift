@@ -18,6 +18,11 @@ public struct TableSnapshot: Sendable {
     var rows: [Row] = []
     /// The ids of the rows; empty if the snapshot does not keep ids.
     var ids: [String] = []
+
+    fileprivate mutating func append(_ row: Int, of other: Section) {
+      rows.append(other.rows[row])
+      if !other.ids.isEmpty { ids.append(other.ids[row]) }
+    }
   }
 
   private(set) var sections: [Section] = []
@@ -45,6 +50,8 @@ public struct TableSnapshot: Sendable {
 
   /// The number of rows of each section.
   public var rowCounts: [Int] { sections.map(\.rows.count) }
+
+  func numberOfRows(ofSection section: Int) -> Int { sections[section].rows.count }
 
   /// The id of a row; nil if the snapshot keeps no ids or has no such row.
   public func id(at path: IndexPath) -> String? {
@@ -106,17 +113,22 @@ public struct TableSnapshot: Sendable {
   ) throws(TableError) {
     let plan = try plan(of: changes)
     let arrivals = try arrivals(changes, plan, from: source)
-    for (path, row) in arrivals.changed { set(row, at: path) }
+    for (number, change) in changes.enumerated() {
+      if let path = change.source, let row = arrivals.row(ofChange: number) {
+        set(arrivals.rows, row, at: path)
+      }
+    }
     for (number, section) in arrivals.reloadedSections { sections[number] = section }
     for (number, title) in arrivals.titles { sections[number].title = title }
     let old = changes.contains(where: \.isMove) ? sections : []
     for (number, rows) in plan.rows {
-      let arriving = rows.arrivals.map { arrival -> (row: Row, id: String) in
-        guard case .move(let from, _) = changes[arrival.change] else {
-          return arrivals.inserted[arrival.change] ?? (Row(key: .empty, cells: 0), "")
+      var arriving = Section()
+      for arrival in rows.arrivals {
+        if case .move(let from, _) = changes[arrival.change] {
+          arriving.append(from.row, of: old[from.section])
+        } else if let row = arrivals.row(ofChange: arrival.change) {
+          arriving.append(row, of: arrivals.rows)
         }
-        let section = old[from.section]
-        return (section.rows[from.row], keepsIDs ? section.ids[from.row] : "")
       }
       apply(rows, toSection: number, arriving)
     }
@@ -142,45 +154,48 @@ public struct TableSnapshot: Sendable {
     }
   }
 
-  private mutating func set(_ row: (row: Row, id: String), at path: IndexPath) {
-    sections[path.section].rows[path.row] = row.row
-    if keepsIDs { sections[path.section].ids[path.row] = row.id }
+  private mutating func set(_ content: Section, _ row: Int, at path: IndexPath) {
+    sections[path.section].rows[path.row] = content.rows[row]
+    if keepsIDs { sections[path.section].ids[path.row] = content.ids[row] }
   }
 
-  private mutating func apply(
-    _ plan: ListPlan, toSection number: Int, _ arrivals: [(row: Row, id: String)]
-  ) {
+  private mutating func apply(_ plan: ListPlan, toSection number: Int, _ arriving: Section) {
     if plan.departed.isEmpty, plan.arrivals.first?.nextSurvivor == plan.count.value {
-      sections[number].rows += arrivals.map(\.row)
-      if keepsIDs { sections[number].ids += arrivals.map(\.id) }
+      sections[number].rows += arriving.rows
+      sections[number].ids += arriving.ids
       return
     }
-    var rows = arrivals.map(\.row).makeIterator()
+    var rows = arriving.rows.makeIterator()
     sections[number].rows = plan.applied(to: sections[number].rows) { _ in rows.next()! }
     guard keepsIDs else { return }
-    var ids = arrivals.map(\.id).makeIterator()
+    var ids = arriving.ids.makeIterator()
     sections[number].ids = plan.applied(to: sections[number].ids) { _ in ids.next()! }
   }
 
   /// The rows and sections that changes bring or change.
   private struct Arrivals {
-    /// The inserted rows, by the index of their change.
-    var inserted: [Int: (row: Row, id: String)] = [:]
-    /// The reloaded and reconfigured rows, by their path before the changes.
-    var changed: [IndexPath: (row: Row, id: String)] = [:]
+    /// The inserted, reloaded and reconfigured rows, in the order of their paths after the changes.
+    var rows = Section()
+    /// For each change, the number of its row in `rows`; -1 if it has none.
+    var numbers: [Int32]
     /// The inserted sections, by the index of their change.
     var insertedSections: [Int: Section] = [:]
     /// The reloaded sections, by their number before the changes.
     var reloadedSections: [Int: Section] = [:]
     /// The titles of reconfigured sections, by the number of the section before the changes.
     var titles: [Int: String?] = [:]
+
+    /// The number of the row of a change in `rows`.
+    func row(ofChange change: Int) -> Int? {
+      numbers[change] < 0 ? nil : Int(numbers[change])
+    }
   }
 
   /// Reads the rows and sections that changes bring or change, from a source that shows the version after them.
   private func arrivals(
     _ changes: [ChangeBatch.Change], _ plan: BatchPlan, from source: any TableDataSource
   ) throws(TableError) -> Arrivals {
-    var arrivals = Arrivals()
+    var arrivals = Arrivals(numbers: Array(repeating: -1, count: changes.count))
     var rows: [(path: IndexPath, change: Int)] = []
     for (number, change) in changes.enumerated() {
       switch change {
@@ -199,20 +214,12 @@ public struct TableSnapshot: Sendable {
       }
     }
     rows.sort { $0.path < $1.path }
+    for (index, row) in rows.enumerated() { arrivals.numbers[row.change] = Int32(index) }
     var rest = rows[...]
     while !rest.isEmpty {
       let batch = try source.gather(
         rest.prefix(Self.chunk).map(\.path), columns: columns, includesIDs: hasIDs)
-      var read = Section()
-      append(batch, to: &read)
-      for (index, row) in zip(read.rows.indices, rest) {
-        let content = (read.rows[index], keepsIDs ? read.ids[index] : "")
-        if let path = changes[row.change].source {
-          arrivals.changed[path] = content
-        } else {
-          arrivals.inserted[row.change] = content
-        }
-      }
+      append(batch, to: &arrivals.rows)
       rest.removeFirst(batch.rowCount)
     }
     return arrivals

@@ -5,26 +5,27 @@ import Tabella
 ///
 /// docs/json.md describes the members.
 struct ChangeLinesFormat: Format {
-  /// A row that the table has now.
-  struct Row {
-    var id: String?
-    /// The cells as a JSON object.
-    var cells: [UInt8]
+  /// Rows that the table has now.
+  struct Rows {
+    fileprivate let batch: Batch
+    fileprivate let columns: JSONColumns
   }
 
   private let output: Output
+  private var columns: [Column] = []
   private var keys = JSONKeys([])
-  private var table: ShownTable?
   private var hasSections = false
+  /// The line that is being made. Its memory is used again.
+  private var line: [UInt8] = []
 
   init(_ output: Output) { self.output = output }
 
   var needs: FormatNeeds { [.ids, .emptySections] }
 
   mutating func begin(_ table: ShownTable) {
-    self.table = table
+    columns = table.columns
     hasSections = table.table.source.sections != nil
-    keys = JSONKeys(table.columns)
+    keys = JSONKeys(columns)
   }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
@@ -33,46 +34,46 @@ struct ChangeLinesFormat: Format {
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    for (number, row) in values(of: rows).enumerated() {
+    let values = values(of: rows)
+    for number in 0..<rows.batch.rowCount {
       let at = IndexPath(section: rows.first.section, row: rows.first.row + number)
-      try write(ChangeSequence.Step(kind: .insert, at: at), row, before: nil)
+      try write(
+        ChangeSequence.Step(kind: .insert, at: at), (rows: values, index: number), before: nil)
     }
   }
 
-  /// The ids and cells of rows.
-  func values(of rows: ShownRows) -> [Row] {
-    guard let columns = table.map({ rows.json(of: $0) }) else { return [] }
-    return (0..<rows.batch.rowCount).map { row in
-      Row(id: rows.batch.id(row), cells: keys.object(columns, row))
-    }
+  func values(of rows: ShownRows) -> Rows {
+    Rows(batch: rows.batch, columns: JSONColumns(columns, rows.batch))
   }
 
   /// Writes a step about a row. `row` is its content now, unless it is deleted or unchanged. `before` is its id before.
-  func write(_ step: ChangeSequence.Step, _ row: Row?, before: String?) throws(Failure) {
-    var text = start(of: step)
-    text += Array(",\"row\":\(step.at.row),\"id\":".utf8)
-    append(row?.id ?? before, to: &text)
+  mutating func write(
+    _ step: ChangeSequence.Step, _ row: (rows: Rows, index: Int)?, before: String?
+  ) throws(Failure) {
+    begin(step)
+    append(",\"row\":")
+    append(step.at.row)
+    append(",\"id\":")
+    append(string: row.flatMap { $0.rows.batch.id($0.index) } ?? before)
     if step.kind == .reload, let before {
-      text += Array(",\"oldId\":".utf8)
-      append(before, to: &text)
+      append(",\"oldId\":")
+      append(string: before)
     }
     if let row {
-      text += Array(",\"cells\":".utf8)
-      text += row.cells
+      append(",\"cells\":")
+      keys.append(row.rows.columns, row.index, to: &line)
     }
-    text += Array("}\n".utf8)
-    try output.write(json: text)
+    try end()
   }
 
   /// Writes a step about a section. A deleted or moved section has no title there.
-  func writeSection(_ step: ChangeSequence.Step, title: String?) throws(Failure) {
-    var text = start(of: step)
+  mutating func writeSection(_ step: ChangeSequence.Step, title: String?) throws(Failure) {
+    begin(step)
     if step.kind != .delete, step.kind != .move {
-      text += Array(",\"title\":".utf8)
-      append(title, to: &text)
+      append(",\"title\":")
+      append(string: title)
     }
-    text += Array("}\n".utf8)
-    try output.write(json: text)
+    try end()
   }
 
   /// Writes that all lines before have no meaning any more; the whole table follows.
@@ -80,24 +81,45 @@ struct ChangeLinesFormat: Format {
     try output.write(json: Array("{\"change\":\"reset\"}\n".utf8))
   }
 
-  private func writeSection(
+  private mutating func writeSection(
     _ kind: ChangeSequence.Step.Kind, _ number: Int, title: String?
   ) throws(Failure) {
     try writeSection(ChangeSequence.Step(kind: kind, at: .section(number)), title: title)
   }
 
-  /// `{"change":"move","from":{"section":0,"row":2},"section":1`
-  private func start(of step: ChangeSequence.Step) -> [UInt8] {
-    var text = "{\"change\":\"\(step.kind.rawValue)\","
+  // The line
+
+  /// Begins a line: `{"change":"move","from":{"section":0,"row":2},"section":1`
+  private mutating func begin(_ step: ChangeSequence.Step) {
+    line.removeAll(keepingCapacity: true)
+    append("{\"change\":\"")
+    append(step.kind.rawValue)
+    append("\",")
     if let from = step.from {
-      let row = from.isSection ? "" : ",\"row\":\(from.row)"
-      text += "\"from\":{\"section\":\(from.section)\(row)},"
+      append("\"from\":{\"section\":")
+      append(from.section)
+      if !from.isSection {
+        append(",\"row\":")
+        append(from.row)
+      }
+      append("},")
     }
-    text += "\"section\":\(step.at.section)"
-    return Array(text.utf8)
+    append("\"section\":")
+    append(step.at.section)
   }
 
-  private func append(_ string: String?, to text: inout [UInt8]) {
-    (string.map { JSONValue.string($0) } ?? .null).append(to: &text)
+  private mutating func end() throws(Failure) {
+    append("}\n")
+    try output.write(json: line)
+  }
+
+  private mutating func append(_ text: String) { line += text.utf8 }
+
+  private mutating func append(_ number: Int) {
+    line.append(room: Int64.longestText) { $0 + Int64(number).write(to: $0) }
+  }
+
+  private mutating func append(string: String?) {
+    if let string { JSONValue.append(string: string, to: &line) } else { append("null") }
   }
 }

@@ -19,7 +19,11 @@ struct JSONLinesFormat: Format {
     try output.write(
       rows: rows.batch.rowCount, room: { keys.room(for: columns, $0) },
       body: { rows, place in keys.write(columns, rows, lineEnd: true, to: place) - place },
-      apart: { row, _ throws(Failure) in try output.write(json: keys.object(columns, row) + [10]) })
+      apart: { row, _ throws(Failure) in
+        var line: [UInt8] = []
+        keys.append(columns, row, lineEnd: true, to: &line)
+        try output.write(json: line)
+      })
   }
 
   /// An object is up to four times as long as its row in a file, since it repeats the names of the columns.
@@ -56,13 +60,13 @@ struct JSONKeys {
     columns.room(for: rows, extra: bytes.count + 4) + JSONKeys.moveSize
   }
 
-  /// The objects of a row.
-  func object(_ columns: JSONColumns, _ row: Int) -> [UInt8] {
-    var text: [UInt8] = []
+  /// Appends the object of a row.
+  func append(
+    _ columns: JSONColumns, _ row: Int, lineEnd: Bool = false, to text: inout [UInt8]
+  ) {
     text.append(room: room(for: columns, row..<row + 1)) {
-      write(columns, row..<row + 1, lineEnd: false, to: $0)
+      write(columns, row..<row + 1, lineEnd: lineEnd, to: $0)
     }
-    return text
   }
 
   /// Writes the objects of rows, each with a line end if `lineEnd` says so. Returns the place after them.

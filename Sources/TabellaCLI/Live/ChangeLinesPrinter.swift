@@ -4,6 +4,7 @@ import Tabella
 ///
 /// If rows of a batch cannot be read any more, the next batch prints a reset and the whole table.
 struct ChangeLinesPrinter: ChangePrinter {
+  /// The maximum number of steps whose rows are read together.
   private static let chunk = 1 << 12
 
   private let shown: ShownTable
@@ -54,22 +55,26 @@ struct ChangeLinesPrinter: ChangePrinter {
   }
 
   private mutating func printSteps(_ changes: TableFollower.Changes) throws {
-    let steps = try ChangeSequence(changes.list).steps
-    let read = try rows(
-      at: steps.compactMap { $0.kind == .move ? nil : $0.new }.filter { !$0.isSection })
     var newSections: [Int] = []
-    for step in steps {
-      guard step.at.isSection else {
-        let before = step.old.flatMap { changes.idsBefore[$0] }
-        try format.write(step, step.new.flatMap { read[$0] }, before: before)
-        continue
-      }
-      let title = try step.new.flatMap {
-        try source.sections?.title(.header, ofSection: $0.section)
-      }
-      try format.writeSection(step, title: title)
-      if let new = step.new, step.kind == .insert || step.kind == .reload {
-        newSections.append(new.section)
+    var rest = try ChangeSequence(changes.list).steps[...]
+    while !rest.isEmpty {
+      let steps = rest.prefix(Self.chunk)
+      rest.removeFirst(steps.count)
+      let rows = try rows(
+        at: steps.compactMap { $0.kind == .move ? nil : $0.new }.filter { !$0.isSection })
+      for step in steps {
+        guard step.at.isSection else {
+          let before = step.old.flatMap { changes.idsBefore[$0] }
+          try format.write(step, step.new.flatMap { rows[$0] }, before: before)
+          continue
+        }
+        let title = try step.new.flatMap {
+          try source.sections?.title(.header, ofSection: $0.section)
+        }
+        try format.writeSection(step, title: title)
+        if let new = step.new, step.kind == .insert || step.kind == .reload {
+          newSections.append(new.section)
+        }
       }
     }
     for section in newSections.sorted() { try printRows(ofSection: section) }
@@ -78,23 +83,30 @@ struct ChangeLinesPrinter: ChangePrinter {
   /// Prints the rows of a new section.
   private mutating func printRows(ofSection section: Int) throws {
     let count = try source.exactNumberOfRows(inSection: section)
-    let paths = (0..<count).map { IndexPath(section: section, row: $0) }
-    let rows = try rows(at: paths)
-    for path in paths {
-      try format.write(ChangeSequence.Step(kind: .insert, at: path), rows[path], before: nil)
+    for first in stride(from: 0, to: count, by: Self.chunk) {
+      let paths = (first..<min(first + Self.chunk, count)).map {
+        IndexPath(section: section, row: $0)
+      }
+      let rows = try rows(at: paths)
+      for path in paths {
+        try format.write(ChangeSequence.Step(kind: .insert, at: path), rows[path], before: nil)
+      }
     }
   }
 
   /// The ids and cells of rows.
-  private func rows(at paths: [IndexPath]) throws -> [IndexPath: ChangeLinesFormat.Row] {
+  private func rows(
+    at paths: [IndexPath]
+  ) throws -> [IndexPath: (rows: ChangeLinesFormat.Rows, index: Int)] {
     var facts = try RowFacts(of: shown, for: format, output.screen)
     var rest = paths.sorted()[...]
-    var found: [IndexPath: ChangeLinesFormat.Row] = [:]
+    var found: [IndexPath: (rows: ChangeLinesFormat.Rows, index: Int)] = [:]
+    found.reserveCapacity(paths.count)
     while let first = rest.first {
       let batch = try source.gather(
-        Array(rest.prefix(Self.chunk)), columns: facts.columns, includesIDs: facts.includesIDs)
+        Array(rest), columns: facts.columns, includesIDs: facts.includesIDs)
       let rows = format.values(of: try facts.rows(batch, at: first, shownAt: first))
-      for (path, row) in zip(rest, rows) { found[path] = row }
+      for (index, path) in rest.prefix(batch.rowCount).enumerated() { found[path] = (rows, index) }
       rest.removeFirst(batch.rowCount)
     }
     return found

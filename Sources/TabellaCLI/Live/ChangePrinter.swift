@@ -63,7 +63,7 @@ struct ArrivalPrinter: ChangePrinter {
       case .delete, .move, .reconfigure: break
       }
     }
-    owed = Set(rows).sorted()
+    owed = rows.ascending
   }
 
   mutating func noteAll() -> Bool { false }
@@ -94,7 +94,7 @@ struct ArrivalPrinter: ChangePrinter {
       let count = try source.exactNumberOfRows(inSection: path.section)
       rows += (0..<count).map { IndexPath(section: path.section, row: $0) }
     }
-    owed = Set(owed.filter { !$0.isSection } + rows).sorted()
+    owed = (owed.filter { !$0.isSection } + rows).ascending
   }
 
   private mutating func printOwed() throws {
@@ -117,6 +117,14 @@ struct ArrivalPrinter: ChangePrinter {
 }
 
 extension [IndexPath] {
+  /// The paths in ascending order, each once.
+  fileprivate var ascending: [IndexPath] {
+    var paths: [IndexPath] = []
+    paths.reserveCapacity(count)
+    for path in sorted() where path != paths.last { paths.append(path) }
+    return paths
+  }
+
   /// The ranges of indices whose paths are consecutive rows of one section.
   var runs: [Range<Int>] {
     var runs: [Range<Int>] = []

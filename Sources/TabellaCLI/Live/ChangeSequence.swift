@@ -30,6 +30,7 @@ struct ChangeSequence {
   /// if no table can have such changes.
   init(_ changes: [ChangeBatch.Change]) throws(TableError) {
     self.changes = changes
+    steps.reserveCapacity(changes.count)
     plan = try ChangeBatch(from: nil, to: nil, changes: changes).plan(before: KnownCounts())!
     addSections()
     addRows()
