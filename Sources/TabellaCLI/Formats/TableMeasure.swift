@@ -12,8 +12,11 @@ struct TableMeasure {
     var bytes = 16 << 20
     /// The maximum time since the measure was created, in seconds.
     var seconds = 0.05
-    /// The number of rows, and of cells, of the first batch that are measured even if the time is over.
+    /// The number of rows, and of cells, that are measured even if that time is over. So the same rows have the same
+    /// widths, however slowly they come.
     var least = (rows: 1024, cells: 1 << 18)
+    /// The time after which no further batch is measured, in seconds.
+    var patience = 1.0
   }
 
   /// The facts about the cells of a column.
@@ -55,25 +58,22 @@ struct TableMeasure {
     facts = columns.map { _ in Facts() }
   }
 
-  /// The time that remains, in seconds.
-  var remaining: Double { max(0, began + limits.seconds - now()) }
-
   /// Measures rows until a limit is reached.
   mutating func add(_ shown: ShownRows) {
     let width = max(1, columns.count)
     let step = max(1, 4096 / width)
     let least = min(limits.least.rows, limits.least.cells / width)
+    var isLate: Bool { rows >= least && now() >= began + limits.seconds }
     var row = 0
     while row < shown.batch.rowCount, !isOver {
       let end = min(row + step, shown.batch.rowCount, row + max(1, limits.rows - rows))
       for index in columns.indices { measure(shown, row..<end, index) }
       rows += end - row
       row = end
-      isOver =
-        rows >= limits.rows || bytes >= limits.bytes || (rows >= least && remaining == 0)
+      isOver = rows >= limits.rows || bytes >= limits.bytes || isLate
     }
     if row < shown.batch.rowCount { hasSkippedRows = true }
-    if remaining == 0 { isOver = true }
+    if isLate || now() >= began + limits.patience { isOver = true }
   }
 
   private mutating func measure(_ shown: ShownRows, _ rows: Range<Int>, _ index: Int) {

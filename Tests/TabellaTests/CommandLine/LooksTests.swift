@@ -162,6 +162,23 @@ import Testing
     #expect(measure.isOver && measure.hasSkippedRows && measure.widths(0).cells == 1)
   }
 
+  /// The first section of a slow source alone determined the widths: cells of the second one were cut.
+  @Test func slowRowsAreMeasured() throws {
+    let cells = ReadableCells(Output().screen, limit: nil)
+    for (patience, width) in [(60.0, 9), (0.0, 1)] {
+      var measure = TableMeasure(
+        [Column("text")], cells, TableMeasure.Limits(seconds: 0, patience: patience))
+      for (section, text) in ["x", "wide text"].enumerated() where !measure.isOver {
+        let source = InMemorySource([Column("text")], rows: [[.text(Array(text.utf8))]])
+        measure.add(
+          ShownRows(
+            batch: try source.rows(RowRequest(first: 0, count: 1, columns: [0])),
+            first: IndexPath(section: section, row: 0)))
+      }
+      #expect(measure.widths(0).cells == width && measure.isOver == (patience == 0))
+    }
+  }
+
   /// A stream measures the rows that came, and shows them before it reads more.
   @Test func aStreamShowsTheRowsThatCame() throws {
     let source = Recording(
