@@ -503,32 +503,62 @@ TABELLA_HELPER int tabella_document_value_(const tabella_value *value, tabella_b
   }
 }
 
-/* Whether a row that was read again has the cells that the batch gives it. */
-TABELLA_HELPER int tabella_document_row_is_(const tabella_document_source_ *source,
-                                            const tabella_document *now, const tabella_plan *plan,
-                                            tabella_planned_row planned, int64_t row) {
+/* Appends a cell of a column of this type as a reader sees it, up to 60 bytes of text. */
+TABELLA_HELPER void tabella_document_show_(int32_t type, int is_present, const tabella_buffer *cell,
+                                           tabella_buffer *out) {
+  tabella_value value = {0, 0, 0, 0, {NULL, 0}};
+  if (!is_present) {
+    tabella_buffer_text(out, "missing");
+  } else if (type == TABELLA_TYPE_TEXT || type == TABELLA_TYPE_BINARY) {
+    tabella_buffer_text(out, "\"");
+    tabella_buffer_put(out, cell->bytes, cell->size < 60 ? cell->size : 60);
+    tabella_buffer_text(out, "\"");
+  } else if (cell->size == 8) {
+    value.type = type;
+    memcpy(&value.integer, cell->bytes, 8);
+    memcpy(&value.real, cell->bytes, 8);
+    tabella_cell_write(&value, out);
+  }
+}
+
+/* Refuses a row if it was read again with another cell than the batch gives it. */
+TABELLA_HELPER int32_t tabella_document_verify_row_(const tabella_document_source_ *source,
+                                                    const tabella_document *now, const tabella_plan *plan,
+                                                    int64_t section, int64_t row, tabella_error *error) {
   const tabella_document *old = &source->document;
+  tabella_planned_row planned = tabella_plan_row(plan, section, row);
   int64_t column;
-  int is_same = 1;
-  for (column = 0; is_same && column < source->format->column_count; column++) {
+  int32_t code = TABELLA_OK;
+  for (column = 0; code == TABELLA_OK && column < source->format->column_count; column++) {
     const tabella_value *value = tabella_plan_value(plan, planned.edit, column);
-    tabella_buffer text = {NULL, 0, 0, 0}, was = {NULL, 0, 0, 0};
+    const tabella_column *shown = &source->format->columns[column];
+    tabella_buffer found = {NULL, 0, 0, 0}, wanted = {NULL, 0, 0, 0}, text = {NULL, 0, 0, 0};
     tabella_string expected = {NULL, 0};
-    int is_present = 0;
+    int is_found, is_wanted = 0;
     if (value != NULL) {
-      is_present = tabella_document_value_(value, &was);
+      is_wanted = tabella_document_value_(value, &wanted);
     } else if (planned.from.row >= 0) {
       int64_t number = old->sections[planned.from.section].first + planned.from.row;
-      is_present = source->format->cell(old->rows[number], column, &was);
+      is_wanted = source->format->cell(old->rows[number], column, &wanted);
     }
-    expected.bytes = is_present ? (was.bytes != NULL ? was.bytes : "") : NULL;
-    expected.length = (int64_t)was.size;
-    is_same = tabella_document_is_(&text, source->format->cell(now->rows[row], column, &text), expected) &&
-              !text.failed && !was.failed;
+    expected.bytes = is_wanted ? (wanted.bytes != NULL ? wanted.bytes : "") : NULL;
+    expected.length = (int64_t)wanted.size;
+    is_found = source->format->cell(now->rows[now->sections[section].first + row], column, &found);
+    if (found.failed || wanted.failed || !tabella_document_is_(&found, is_found, expected)) {
+      tabella_document_show_(shown->type, is_found, &found, &text);
+      tabella_buffer_text(&text, ", not ");
+      tabella_document_show_(shown->type, is_wanted, &wanted, &text);
+      if (found.failed || wanted.failed || text.failed)
+        code = tabella_fail(error, TABELLA_INTERNAL, "out of memory");
+      else
+        code = tabella_fail(error, TABELLA_CONSTRAINT, "row %lld:%lld cannot be written so: %s would be read as %.*s",
+                            (long long)section, (long long)row, shown->name, (int)text.size, text.bytes);
+    }
+    tabella_buffer_free(&found);
+    tabella_buffer_free(&wanted);
     tabella_buffer_free(&text);
-    tabella_buffer_free(&was);
   }
-  return is_same;
+  return code;
 }
 
 /* Refuses a batch if the new file would not be read as the batch says. */
@@ -551,12 +581,15 @@ TABELLA_HELPER int32_t tabella_document_verify_(const tabella_document_source_ *
     if (s >= now->section_count || !tabella_document_is_(&text, text.bytes != NULL, expected))
       return tabella_fail(error, TABELLA_CONSTRAINT,
                           "section %lld cannot be written so: it would be read differently", (long long)s);
-    for (r = 0; r < rows; r++)
-      if (r >= now->sections[s].count ||
-          !tabella_document_row_is_(source, now, plan, tabella_plan_row(plan, s, r), now->sections[s].first + r))
+    for (r = 0; r < rows; r++) {
+      int32_t code;
+      if (r >= now->sections[s].count)
         return tabella_fail(error, TABELLA_CONSTRAINT,
-                            "row %lld:%lld cannot be written so: it would be read differently", (long long)s,
+                            "row %lld:%lld cannot be written so: it would not be read as a row", (long long)s,
                             (long long)r);
+      code = tabella_document_verify_row_(source, now, plan, s, r, error);
+      if (code != TABELLA_OK) return code;
+    }
     if (rows != now->sections[s].count)
       return tabella_fail(error, TABELLA_CONSTRAINT, "section %lld would have further rows", (long long)s);
   }
