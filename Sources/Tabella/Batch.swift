@@ -375,13 +375,10 @@ extension ColumnBatch {
         throw TableError(.misbehaved, "are not all present cells of type binary")
       }
       for row in 0..<count {
-        let isGood = withBytes(at: row) { id in
-          (1...RowID.maximumLength).contains(id.count) && id.allSatisfy { 0x21...0x7E ~= $0 }
-        }
-        guard isGood else {
+        guard withBytes(at: row, RowID.isValid) else {
           throw TableError(
             .misbehaved,
-            "are not all 1 to \(RowID.maximumLength) bytes of printable ASCII without blanks: that of row \(row) of the batch",
+            "are not all 1 to \(RowID.maximumLength) \(RowID.characters): that of row \(row) of the batch",
             row: row)
         }
       }
@@ -395,6 +392,13 @@ extension ColumnBatch {
 public enum RowID {
   /// The maximum length of an id in bytes.
   public static let maximumLength = 16384
+  /// The bytes of an id, in words.
+  static let characters = "bytes of printable ASCII without blanks"
+
+  /// Whether bytes are an id.
+  static func isValid(_ id: UnsafeRawBufferPointer) -> Bool {
+    (1...maximumLength).contains(id.count) && id.allSatisfy { 0x21...0x7E ~= $0 }
+  }
 }
 
 extension UnsafeRawBufferPointer {

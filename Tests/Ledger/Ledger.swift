@@ -32,6 +32,9 @@ public struct Ledger: Provider {
       .init("adds", .boolean, summary: "a row that begins with + stands for a new row"),
       .init("display", .boolean, summary: "take notices of what is on show"),
       .init("stops", .boolean, summary: "try nothing behind an edit that is refused"),
+      .init("acts", .boolean, summary: "make the edit in a dry run, too"),
+      .init("keeps", .boolean, summary: "say that an undo is done, and write nothing"),
+      .init("crashes", summary: "where its process ends: edit (once it is done) or release"),
     ]
   }
 
@@ -60,6 +63,13 @@ final class LedgerSource: ProviderSource {
     path = request.location
     options = request.options
     try load()
+  }
+
+  deinit { crash("release") }
+
+  /// Ends the process if the option `crashes` names this place.
+  private func crash(_ place: String) {
+    if options["crashes"] == place { kill(getpid(), SIGSEGV) }
   }
 
   private func isFinal(_ edit: EditBatch.Edit) -> Bool {
@@ -238,12 +248,9 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
         outcomes: outcomes, changes: ChangeBatch(from: from, to: version(), changes: nil),
         receipt: receipt(before))
     }
-    if batch.isDryRun {
-      try load()
-    } else {
-      try write(after)
-      try load()
-    }
+    if !batch.isDryRun || isOn("acts", by: false) { try write(after) }
+    try load()
+    crash("edit")
     // Many short sleeps, because a signal ends only one of them.
     for _ in 0..<(Int(options["pause"] ?? "") ?? 0) { usleep(1000) }
     if isOn("lies", by: false) { outcomes.append(.init()) }
@@ -363,7 +370,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     let (before, from) = (content, version())
     let (target, outcome) = halved(Array(parts[1]))
     if !isDryRun {
-      if target == content {
+      if target == content || isOn("keeps", by: false) {
         let changes = try churned() ? nil : [ChangeBatch.Change]()
         return EditResult(
           outcomes: [outcome], changes: ChangeBatch(from: from, to: version(), changes: changes))

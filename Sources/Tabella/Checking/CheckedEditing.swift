@@ -56,9 +56,14 @@ extension CheckedSource {
           throw TableError(
             .misbehaved, "returned \(result.outcomes.count) outcomes for \(outcomes) edits")
         }
+        for outcome in result.outcomes { try outcome.check() }
         var checked = result
         checked.changes = try result.changes.checked()
-        if !batch.isDryRun { try verify(checked, of: batch, judge) }
+        if batch.isDryRun {
+          try judge.reports?.checkDryRun()
+        } else {
+          try verify(checked, of: batch, judge)
+        }
         return checked
       } catch {
         var error = error
@@ -91,17 +96,14 @@ private struct Judge {
   var reports: EditCheck?
   /// The record for the case that the provider ends, and a function that opens the location again.
   var aftermath: (CommitRecord, () throws(TableError) -> any TableDataSource)?
-  let isDryRun: Bool
 
-  /// Records the state of the source before an edit.
+  /// Records the state of the source before an edit, or before a dry run, which a provider can carry out by mistake.
   init(_ source: CheckedSource, before batch: EditBatch) {
-    isDryRun = batch.isDryRun
-    if isDryRun { return }
     switch source.judgement {
     case .passedOn: break
-    case .judged: reports = EditCheck(source, before: batch.edits)
+    case .judged: reports = EditCheck(source, before: batch)
     case .judgedAlsoByReopening(let open):
-      reports = EditCheck(source, before: batch.edits)
+      reports = EditCheck(source, before: batch)
       aftermath = (CommitRecord(source, before: batch), open)
     }
   }
@@ -114,11 +116,19 @@ private struct Judge {
 
   /// Completes the error of a provider that ended during an edit.
   private func settle(_ error: TableError, _ batch: EditBatch) -> TableError {
-    if isDryRun { return error.settled(.nothingDone) }
     guard let (before, open) = aftermath, let source = try? open() else {
       return error.settled(.unknown)
     }
     return error.settled(before.find(batch, in: source))
+  }
+}
+
+extension EditResult.Outcome {
+  /// Throws ``TableError`` with `.misbehaved` if the id is invalid.
+  fileprivate func check() throws(TableError) {
+    guard var id, !id.withUTF8({ RowID.isValid(UnsafeRawBufferPointer($0)) }) else { return }
+    throw TableError(
+      .misbehaved, "the id of an outcome is not 1 to \(RowID.maximumLength) \(RowID.characters)")
   }
 }
 

@@ -16,12 +16,16 @@ struct EditCheck {
   private let version: Version??
   private let counts: KnownCounts
 
-  init(_ source: CheckedSource, before edits: [EditBatch.Edit]) {
+  init(_ source: CheckedSource, before batch: EditBatch) {
     self.source = source
     columnsBefore = source.columns
     version = knownVersion(of: source)
+    guard !batch.isDryRun else {
+      counts = KnownCounts()
+      return
+    }
     var needs = needsOfAll(EditCheck.fewSections, in: source)
-    for edit in edits {
+    for edit in batch.edits {
       switch edit {
       case .set(.path(let path), _), .delete(.path(let path)), .move(.path(let path), _):
         needs.need(path)
@@ -69,6 +73,14 @@ struct EditCheck {
     return lie(
       "nothing was done (\(refusal.message)), but the version went from \(name(version)) to "
         + name(now))
+  }
+
+  /// Throws ``TableError`` with `.misbehaved` if the version changed in a dry run.
+  func checkDryRun() throws(TableError) {
+    guard let version, let now = knownVersion(of: source), now != version else { return }
+    throw TableError(
+      .misbehaved,
+      "a dry run changed the table: the version went from \(name(version)) to \(name(now))")
   }
 
   // The edited rows.

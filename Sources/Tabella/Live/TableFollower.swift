@@ -111,7 +111,10 @@ public final class TableFollower {
       cells[path] = snapshot.cells(at: path)
     }
     let plan = try snapshot.plan(of: list)
-    if !list.isEmpty { try snapshot.apply(list, from: source) }
+    if !list.isEmpty {
+      try snapshot.apply(list, from: source)
+      for section in plan.rows.keys { try checkCount(ofSection: plan.sectionAfter(of: section)) }
+    }
     version = batch.to
     let kept = list.filter { change in
       guard case .reconfigure(let path) = change, let old = cells[path],
@@ -122,6 +125,18 @@ public final class TableFollower {
     return Changes(
       batch: ChangeBatch(from: before, to: version, changes: kept), isCompared: false,
       idsBefore: ids)
+  }
+
+  /// Throws ``TableError`` with `.misbehaved` if a section has another number of rows than the changes lead to.
+  private func checkCount(ofSection section: Int?) throws(TableError) {
+    guard let section else { return }
+    let count = try source.numberOfRows(inSection: section, knowing: 0)
+    let expected = snapshot.numberOfRows(ofSection: section)
+    guard count.isExact, count.value != expected else { return }
+    throw TableError(
+      .misbehaved,
+      "the changes are not consistent: they lead to \(expected) rows in section \(section), but there are \(count.value)"
+    )
   }
 
   /// Reads all rows again, and compares them with those that were seen last.

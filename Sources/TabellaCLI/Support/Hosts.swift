@@ -36,14 +36,15 @@ extension Host {
 extension Messages {
   /// Writes a line of output of a provider in a worker, after the name of the provider.
   static func write(_ output: WorkerOutput) {
+    let text = String(decoding: output.text, as: UTF8.self)
     let what =
       switch output.kind {
       case .printed, .logged: "says"
       case .denied: "was denied"
       case .unconfined: "is not confined completely; this system lacks"
+      case .ended: "warning"
       }
-    write(
-      "\(what): \(String(decoding: output.text, as: UTF8.self))",
-      about: "provider \(output.provider)")
+    // The text of an end names the provider.
+    write("\(what): \(text)", about: output.kind == .ended ? nil : "provider \(output.provider)")
   }
 }

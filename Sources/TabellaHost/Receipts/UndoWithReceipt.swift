@@ -53,7 +53,25 @@ package struct UndoWithReceipt {
       source: source, folder: store.files, undoing: receipt, isDryRun: isDryRun
     ).run(
       willCommit: willCommit,
-      commit: { () throws(TableError) in try undoing.undo(bytes, isDryRun: isDryRun) },
+      commit: { () throws(TableError) in
+        let result = try undoing.undo(bytes, isDryRun: isDryRun)
+        if !isDryRun { try check(result) }
+        return result
+      },
       summary: { _ in receipt.summary }, remainder: { _ in receipt.remainder })
+  }
+
+  /// Throws ``TableError`` with `.misbehaved` if the edit changed the version of the table, and its undo did not.
+  private func check(_ result: EditResult) throws(TableError) {
+    guard let from = receipt.from, receipt.to != from, result.outcomes.first?.code == nil,
+      let now = result.changes.to, result.changes.from == now, now.token != from
+    else { return }
+    var error = TableError(
+      .misbehaved,
+      "provider \(receipt.provider) broke the contract in undo.undo: reported that the edit was undone, but the version is still \(now)"
+    )
+    error.provider = receipt.provider
+    error.receipt = result.receipt
+    throw error
   }
 }

@@ -27,6 +27,7 @@ extension Host {
         case .logged: "logs"
         case .denied: "is denied"
         case .unconfined: "is not confined for lack of"
+        case .ended: "ends"
         }
       trace.note(
         "\(output.provider) \(what): \(String(decoding: output.text.prefix(200), as: UTF8.self))")

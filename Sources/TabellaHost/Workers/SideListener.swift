@@ -118,6 +118,9 @@ final class SideListener: @unchecked Sendable {
     capture.tell(.denied, Array(denial.description.utf8))
   }
 
+  /// Passes a line on. The listener must have stopped.
+  func report(_ kind: WorkerOutput.Kind, _ text: [UInt8]) { capture.tell(kind, text) }
+
   private func read(_ file: Int32, _ stream: Int) -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { buffer in
       let got = Glibc.read(file, buffer.baseAddress, buffer.count)

@@ -201,6 +201,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     attributed.providerEnd = isByItself ? .byItself : .byHost
     if call.operation.edits { attributed.aftermath = .unknown }
     if attributed.code != .cancelled { onFailure(attributed) }
+    if call.operation == .release { listener.report(.ended, Array(attributed.message.utf8)) }
     return attributed
   }
 

@@ -41,6 +41,8 @@ public struct WorkerOutput: Hashable, Sendable {
     case denied
     /// A part of the confinement that this system lacks. Tabella reports it once per host and provider.
     case unconfined
+    /// The error of a process that ended while it released a source, when no call can throw an error.
+    case ended
   }
 
   /// The id of the provider.

@@ -34,7 +34,9 @@ import Testing
       let source = try importSource(exportSource(EditLiar(lie)), provider: "liar")
       var batch = EditLiar.batch
       batch.isDryRun = true
-      if lie != .refusesAndActs { _ = try #require(source.editing).commit(batch) }
+      if lie != .refusesAndActs, lie != .namesNoRow {
+        _ = try #require(source.editing).commit(batch)
+      }
     }
     for lie in [EditLie.setsNothing, .setsAnother, .insertsWithoutCells, .deletesNothing] {
       let liar = EditLiar(lie)
@@ -42,6 +44,29 @@ import Testing
       let source = try importSource(exportSource(liar), provider: "liar")
       _ = try #require(source.editing).commit(EditLiar.batch)
     }
+  }
+
+  /// A dry run must not edit.
+  @Test func dryRunsThatEditAreCaught() throws {
+    let liar = EditLiar(nil)
+    let source = try importSource(exportSource(liar), provider: "liar")
+    var dry = EditLiar.batch
+    dry.isDryRun = true
+    liar.editsInDryRuns = true
+    let old = try #require(liar.version())
+    let error = #expect(throws: TableError.self) { _ = try source.editing?.commit(dry) }
+    #expect(error?.code == .misbehaved)
+    let complaint =
+      "editing.commit: a dry run changed the table: the version went from \(old) to \(liar.version()!)"
+    #expect(error?.message.hasSuffix(complaint) == true, "\(error?.message ?? "")")
+    liar.editsInDryRuns = false
+    let receipt = try #require(source.editing?.commit(EditLiar.batch).receipt)
+    liar.editsInDryRuns = true
+    let undo = #expect(throws: TableError.self) {
+      _ = try source.undoing?.undo(receipt, isDryRun: true)
+    }
+    #expect(undo?.code == .misbehaved)
+    #expect(undo?.message.contains("undo.undo: a dry run changed the table") == true)
   }
 
   /// Abilities may live longer than the source.
@@ -65,7 +90,7 @@ enum EditLie: CaseIterable {
     deletesNothing,
     staysAtTheVersion, cameFromElsewhere, ledElsewhere, refusesAndActs, listsTooMuch,
     listsTooLittle,
-    listsTwice, listsOutOfBounds, listsNewSection, undoLedElsewhere, undoListsTooMuch
+    listsTwice, listsOutOfBounds, listsNewSection, undoLedElsewhere, undoListsTooMuch, namesNoRow
 
   var isAboutUndo: Bool { self == .undoLedElsewhere || self == .undoListsTooMuch }
 
@@ -96,6 +121,8 @@ enum EditLie: CaseIterable {
     case .listsNewSection:
       "the changes are not consistent: something is inserted at position 1, but there are 1 sections"
     case .undoLedElsewhere: "reported that the edit led to version x, but it is \(old)"
+    case .namesNoRow:
+      "the id of an outcome is not 1 to 16384 bytes of printable ASCII without blanks"
     case .undoListsTooMuch:
       "the changes are not consistent: something is inserted at position 5, but there are 5 rows in section 0"
     }
@@ -115,6 +142,7 @@ final class EditLiar: TableDataSource, TableEditing, TableUndoing {
     [Column("n", .integer), Column("note")], rows: (0..<5).map { [.integer(Int64($0)), "old"] })
   private let lie: EditLie?
   var remark: String?
+  var editsInDryRuns = false
 
   init(_ lie: EditLie?) { self.lie = lie }
 
@@ -147,7 +175,9 @@ final class EditLiar: TableDataSource, TableEditing, TableUndoing {
     case .deletesNothing: batch.edits[1] = .set(.id("r3"), cells: [:])
     default: break
     }
+    if editsInDryRuns { batch.isDryRun = false }
     var result = try base.commit(batch)
+    if lie == .namesNoRow { result.outcomes[0].id = "no such id" }
     if lie == .refusesAndActs { throw TableError(.constraint, "no") }
     if let remark {
       for number in result.outcomes.indices { result.outcomes[number].message = remark }
@@ -173,7 +203,7 @@ final class EditLiar: TableDataSource, TableEditing, TableUndoing {
   }
 
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    var result = try base.undo(receipt, isDryRun: isDryRun)
+    var result = try base.undo(receipt, isDryRun: isDryRun && !editsInDryRuns)
     switch lie {
     case .undoLedElsewhere: result.changes.to = Version("x")
     case .undoListsTooMuch:

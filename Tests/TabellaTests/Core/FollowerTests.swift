@@ -145,6 +145,19 @@ private typealias IndexPath = Tabella.IndexPath
     #expect(try follower.pull().list == [.delete(IndexPath(section: 0, row: 0))])
   }
 
+  /// A source listed an insertion at every pull and never had another row: `show --follow` printed one row for ever.
+  @Test func changesAreComparedWithTheCounts() throws {
+    let rows = ["a", "b"].map { NaiveTable.Row(id: $0, cells: ["1", "2"]) }
+    let table = NaiveTable([NaiveTable.Section(title: nil, rows: rows)])
+    let source = MovingTable(table, hasIDs: true)
+    let follower = try TableFollower(source)
+    source.coming = [(table, [.insert(IndexPath(section: 0, row: 1))])]
+    let error = #expect(throws: TableError.self) { try follower.pull() }
+    #expect(error?.code == .misbehaved)
+    #expect(error?.message.hasSuffix("they lead to 3 rows in section 0, but there are 2") == true)
+    #expect(try follower.pull().list == [])
+  }
+
   /// The cost of an appended row does not grow with the table: only the new row is read.
   @Test func appendedRowsAreReadAlone() throws {
     let rows = (0..<5000).map { NaiveTable.Row(id: "i\($0)", cells: ["1", "2"]) }

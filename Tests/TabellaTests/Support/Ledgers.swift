@@ -21,7 +21,7 @@ struct Ledgers {
       "versions:boolean", "refuse:text", "code:integer", "remark:text", "lies:boolean",
       "fails:integer", "trouble:text", "pause:integer", "churn:boolean", "halves:boolean",
       "stops:boolean", "memory:boolean", "loses:boolean",
-      "adds:boolean", "display:boolean",
+      "adds:boolean", "display:boolean", "acts:boolean", "keeps:boolean", "crashes:text",
     ].map { option in
       let parts = option.split(separator: ":")
       return "{\"name\":\"\(parts[0])\",\"type\":\"\(parts[1])\"}"
