@@ -200,7 +200,7 @@ for target in sdkTargets {
   if target.name.hasPrefix("CTabella") {
     target.cSettings = strictC
   } else {
-    target.swiftSettings = optimized
+    target.swiftSettings = target.name == "TabellaBridge" ? lean : optimized
   }
 }
 
@@ -244,7 +244,7 @@ let package = Package(
     .target(
       name: "TabellaConfinement",
       dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles", "TabellaSystem"],
-      swiftSettings: lean),
+      swiftSettings: optimized),
     .target(
       name: "TabellaRemote",
       dependencies: [
