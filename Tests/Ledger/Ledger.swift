@@ -166,7 +166,11 @@ final class LedgerSource: ProviderSource {
   }
 
   private func id(_ row: [Cell]) -> String {
-    row[0] == .missing || row[0].description.isEmpty ? "none" : row[0].description
+    if row[0] == .missing || row[0].description.isEmpty { return "none" }
+    return row[0].description.utf8.map { byte in
+      0x21...0x7E ~= byte
+        ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+    }.joined()
   }
 }
 

@@ -26,7 +26,7 @@ extension CheckedSource {
   }
 
   package func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
-    try call("sections.title", ofSection: section) { base throws(TableError) in
+    try call("sections.title") { base throws(TableError) in
       try offered(base.sections).title(place, ofSection: section)
     }
   }

@@ -48,26 +48,6 @@ package final class CheckedSource: CompleteSource {
     try blaming(provider, for: function) { () throws(TableError) in try body(base) }
   }
 
-  /// Calls a function about a section. Throws ``TableError`` with `.misbehaved` if the source does not find a section
-  /// that it counts.
-  func call<Answer>(
-    _ function: String, ofSection section: Int,
-    _ body: (any TableDataSource) throws(TableError) -> Answer
-  ) throws(TableError) -> Answer {
-    try call(function) { base throws(TableError) in
-      do throws(TableError) {
-        return try body(base)
-      } catch {
-        guard error.code == .notFound, section >= 0,
-          let count = try? base.numberOfSections(knowing: section.advancedUp(by: 1)),
-          section < count.value
-        else { throw error }
-        throw TableError(
-          .misbehaved, "\(error.message), but by their count there are \(count) sections")
-      }
-    }
-  }
-
   /// Reads everything that can differ in a new version.
   func follow(_ change: ChangeBatch) throws(TableError) {
     if change.changes == nil { columns = try checked(columns: base.columns) }
@@ -119,7 +99,7 @@ extension CheckedSource {
   package func numberOfRows(
     inSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Count {
-    try call("row_count", ofSection: section) { base throws(TableError) in
+    try call("row_count") { base throws(TableError) in
       try base.numberOfRows(inSection: section, knowing: minimum)
         .checked(knowing: minimum, limit: TableLimits.rows)
     }
@@ -127,7 +107,7 @@ extension CheckedSource {
 
   package func rows(_ request: RowRequest) throws(TableError) -> Batch {
     try check(request)
-    return try call("rows", ofSection: request.section) { base throws(TableError) in
+    return try call("rows") { base throws(TableError) in
       let batch = try base.rows(request)
       try batch.validate(answering: request, of: columns)
       return batch

@@ -1,5 +1,4 @@
 import Tabella
-import TabellaBridge
 import TabellaConformance
 import Testing
 
@@ -24,50 +23,8 @@ import Testing
     }
   }
 
-  /// A section that was counted and then not found was reported as if the user had asked for a wrong section.
-  @Test func aCountedSectionMustExist() throws {
-    let source = try importSource(exportSource(CountLiar()), provider: "liar")
-    #expect(try source.numberOfSections(knowing: 9) == .exact(100))
-    let calls: [(String, () throws -> Void)] = [
-      ("sections.title", { _ = try source.sections?.title(.header, ofSection: 3) }),
-      ("row_count", { _ = try source.numberOfRows(inSection: 3, knowing: 0) }),
-      ("rows", { _ = try source.rows(RowRequest(section: 3, first: 0, count: 1, columns: [0])) }),
-    ]
-    for (name, call) in calls {
-      let error = #expect(throws: TableError.self, "\(name)") { try call() }
-      #expect(error?.code == .misbehaved)
-      #expect(
-        error?.message
-          == "provider liar broke the contract in \(name): there is no section 3, but by their count there are 100 sections"
-      )
-    }
-    let beyond = #expect(throws: TableError.self) {
-      _ = try source.numberOfRows(inSection: 100, knowing: 0)
-    }
-    #expect(beyond?.code == .notFound)
-  }
-
   /// Without a lie, the liar passes.
   @Test func honestLiarPasses() { expectConformance { Liar(nil) } }
-}
-
-/// A table of one section that says that it has a hundred.
-private final class CountLiar: TableDataSource, TableSections {
-  private let base = InMemorySource([Column("n", .integer)], rows: [[1]])
-  var columns: [Column] { base.columns }
-  var sections: (any TableSections)? { self }
-
-  func numberOfSections(knowing minimum: Int) -> Count { .exact(100) }
-
-  func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
-    try base.title(place, ofSection: section)
-  }
-
-  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
-    try base.numberOfRows(inSection: section, knowing: minimum)
-  }
-
-  func rows(_ request: RowRequest) throws(TableError) -> Batch { try base.rows(request) }
 }
 
 enum Lie: String, CaseIterable {
