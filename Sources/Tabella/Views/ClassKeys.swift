@@ -24,9 +24,7 @@ struct ClassKeys {
     case .letter: cells.withBytes(at: row) { key += ClassKeys.letter(of: $0).utf8 }
     case .fileExtension: cells.withBytes(at: row) { key += fileExtension(of: $0) ?? [] }
     case .hour, .day, .week, .weekday, .month, .year: appendDate(cells, row)
-    case .size:
-      key.append(
-        SizeClass.number(of: magnitude(cells, row), isBytes: column.unit == .bytes))
+    case .size: key.append(sizeClass(cells, row))
     case .bins(let width): append(bin: number(cells, row).flatMap { width.bin(of: $0) })
     }
     return key.withUnsafeBytes(body)
@@ -119,6 +117,18 @@ struct ClassKeys {
 
   // Numbers
 
+  private func sizeClass(_ cells: ColumnBatch, _ row: Int) -> UInt8 {
+    let isBytes = column.unit == .bytes
+    let value = magnitude(cells, row)
+    // A number in front of a limit can be rounded to the limit.
+    if cells.type != .real, let value, cells.type == .text || value >= 1e15,
+      SizeClass.mayBeRounded(value, isBytes: isBytes), let number = number(cells, row)
+    {
+      return SizeClass.number(of: number, isBytes: isBytes)
+    }
+    return SizeClass.number(of: value, isBytes: isBytes)
+  }
+
   private func magnitude(_ cells: ColumnBatch, _ row: Int) -> Double? {
     switch cells.type {
     case .integer: Double(cells.integer(row))
@@ -150,15 +160,36 @@ struct ClassKeys {
 /// The orders of magnitude. Their numbers have the same order.
 enum SizeClass {
   private static let bytes = ["under 1 KiB", "1 KiB to 1 MiB", "1 MiB to 1 GiB", "1 GiB and more"]
+  private static let byteLimits: [Double] = [1024, 1_048_576, 1_073_741_824]
   private static let other: UInt8 = 255
+
+  /// Whether a number with other digits than this double can belong to another class.
+  static func mayBeRounded(_ value: Double, isBytes: Bool) -> Bool {
+    if value == 0 || value >= 1e15 { return true }
+    if isBytes { return byteLimits.contains(value) }
+    var limit = 1.0
+    while limit < value { limit *= 10 }
+    return limit == value
+  }
+
+  static func number(of value: ExactNumber, isBytes: Bool) -> UInt8 {
+    let decimal = value.decimal
+    if decimal.digits.isEmpty { return 1 }
+    if decimal.isNegative { return 0 }
+    if isBytes {
+      return UInt8(
+        2 + byteLimits.count { ExactNumber.compare(value, ExactNumber(Int64($0))) >= 0 })
+    }
+    // The digits in front of the decimal point.
+    return UInt8(2 + min(max(0, decimal.digits.count - decimal.scale), 248))
+  }
 
   static func number(of value: Double?, isBytes: Bool) -> UInt8 {
     guard let value, !value.isNaN else { return other }
     if value < 0 { return 0 }
     if value == 0 { return 1 }
     if isBytes {
-      let limits: [Double] = [1024, 1_048_576, 1_073_741_824]
-      return UInt8(2 + limits.count { value >= $0 })
+      return UInt8(2 + byteLimits.count { value >= $0 })
     }
     if value < 1 { return 2 }
     var number: UInt8 = 3

@@ -104,6 +104,19 @@ extension Groups {
     #expect(bytes.counts == [1, 2, 1, 2, 1])
     let texts = try groups(["0.5", "x", "7"], .text, .size)
     #expect(texts.titles == ["below 1", "from 1", "other"])
+    // The class was that of the nearest double.
+    let long = try groups(
+      ["0.99999999999999999999", "9.9999999999999999999", "1" + String(repeating: "0", count: 23)]
+        .map { .text(Array($0.utf8)) } + ["1e-400", "1e23", "9999999999999999", "-1e-400"],
+      .text, .size)
+    #expect(
+      long.titles == [
+        "below 0", "below 1", "from 1", "from 1" + String(repeating: "0", count: 15),
+        "from 1" + String(repeating: "0", count: 23),
+      ])
+    #expect(long.counts == [1, 2, 1, 1, 2])
+    let large = try groups([999_999_999_999_999_999, 9_007_199_254_740_993], .integer, .size)
+    #expect(large.titles == ["from 1000000000000000", "from 100000000000000000"])
     #expect(try groups([.real(.nan), .real(1e300)], .real, .size).titles.count == 2)
   }
 
