@@ -6,6 +6,8 @@ import TabellaTerminal
 struct SeparatedFormat: Format {
   private let dialect: Dialect
   private let output: Output
+  /// Whether nothing is written yet.
+  private var isAtStart: Bool
 
   /// The separator, and the encoding of cells that contain it.
   enum Dialect {
@@ -22,9 +24,10 @@ struct SeparatedFormat: Format {
     fileprivate var hasHeader: Bool { self != .plain }
   }
 
-  init(_ dialect: Dialect, _ output: Output) {
+  init(_ dialect: Dialect, _ output: Output, isAtStart: Bool = true) {
     self.dialect = dialect
     self.output = output
+    self.isAtStart = isAtStart
   }
 
   mutating func begin(_ table: ShownTable) throws(Failure) {
@@ -36,10 +39,38 @@ struct SeparatedFormat: Format {
 
   mutating func write(_ rows: ShownRows) throws(Failure) { try write(rows.batch) }
 
-  func writer(to output: Output) -> (any Format)? { SeparatedFormat(dialect, output) }
+  func writer(to output: Output) -> (any Format)? {
+    SeparatedFormat(dialect, output, isAtStart: false)
+  }
+
+  private mutating func write(_ batch: Batch) throws(Failure) {
+    guard isAtStart, batch.rowCount > 0 else { return try writeRows(batch) }
+    isAtStart = false
+    guard dialect == .csv, batch.columns.first?.beginsLikeMark == true else {
+      return try writeRows(batch)
+    }
+    try writeWithQuotedStart(batch[0..<1])
+    try writeRows(batch[1..<batch.rowCount])
+  }
+
+  /// Writes a row whose first cell would be no cell at the start of a file: readers take a byte order mark, or a line
+  /// `sep=;`, as a remark about the file. In quotes it is a cell.
+  private func writeWithQuotedStart(_ batch: Batch) throws(Failure) {
+    let columns = batch.columns.map { SeparatedColumn($0, dialect, isOnly: false) }
+    defer { withExtendedLifetime(batch) {} }
+    var line: [UInt8] = []
+    line.append(room: room(columns, 0..<1)) { $0 + write(columns, 0..<1, to: $0) }
+    if line.first != UInt8(ascii: "\"") {
+      let end = line.firstIndex { $0 == dialect.separator || $0 == 10 } ?? line.count
+      line.insert(UInt8(ascii: "\""), at: end)
+      line.insert(UInt8(ascii: "\""), at: 0)
+    }
+    line.removeLast()
+    try output.write(line: line)
+  }
 
   /// Writes the rows in groups, directly into the output buffer.
-  private func write(_ batch: Batch) throws(Failure) {
+  private func writeRows(_ batch: Batch) throws(Failure) {
     let columns = batch.columns.map {
       SeparatedColumn($0, dialect, isOnly: batch.columns.count == 1)
     }
@@ -82,6 +113,14 @@ struct SeparatedFormat: Format {
       }
       return at - place
     }
+  }
+}
+
+extension ColumnBatch {
+  /// Whether the first cell begins with a byte order mark or with `sep=`.
+  fileprivate var beginsLikeMark: Bool {
+    guard type.isBytes, !isMissing(0) else { return false }
+    return withBytes(at: 0) { $0.starts(with: [0xEF, 0xBB, 0xBF]) || $0.starts(with: "sep=".utf8) }
   }
 }
 

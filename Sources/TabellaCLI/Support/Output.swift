@@ -138,6 +138,10 @@ final class Output {
     try write("\n")
   }
 
+  func write(line bytes: [UInt8]) throws(Failure) {
+    try bytes.withRawBytes { bytes throws(Failure) in try write(line: bytes) }
+  }
+
   /// Writes bytes unchanged. The output must not be a terminal.
   func write(data bytes: UnsafeRawBufferPointer) throws(Failure) {
     precondition(!isTerminal, "bytes as they are never reach a terminal")

@@ -44,7 +44,7 @@ import Testing
 
   /// The output of a format for a table.
   private func written(
-    _ format: String, _ names: [String], _ rows: [[Cell]]
+    _ format: String, _ names: [String], _ rows: [[Cell]], hasHeader: Bool = true
   ) throws -> [UInt8] {
     let path = folder.path + "/out"
     let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0o600)
@@ -52,7 +52,7 @@ import Testing
     let output = Output(descriptor: descriptor)
     var writer = Formats.make(format, output, DisplayOptions())
     let source = InMemorySource(names.map { Column($0) }, rows: rows)
-    try writer.begin(ShownTable(ShapedTable(source), hasHeader: true))
+    try writer.begin(ShownTable(ShapedTable(source), hasHeader: hasHeader))
     let batch = try source.rows(
       RowRequest(first: 0, count: max(1, rows.count), columns: Array(names.indices)))
     if batch.rowCount > 0 {
@@ -93,6 +93,24 @@ import Testing
       }
       try expectJSONLines(names, rows, seed)
     }
+  }
+
+  /// A first cell that looked like a byte order mark or like the line `sep=;` was lost: CSV now quotes it.
+  @Test func theFirstCellIsACell() throws {
+    for names in [["sep=;"], ["sep=", ""], ["\u{FEFF}a", "b"], ["\u{FEFF}"], ["sep=a,b", "c"]] {
+      let rows = [names.map { Cell.text(Array($0.utf8)) }]
+      for hasHeader in [true, false] {
+        let text = try written("csv", names, rows, hasHeader: hasHeader)
+        let path = try folder.write("t.csv", text)
+        let options = ["delimiter": "comma", "header": hasHeader ? "true" : "false"]
+        let source = try CSVSource(path: Array(path.utf8), options: Options(options))
+        #expect(try readAll(source) == rows, "\(names), \(hasHeader)")
+        if hasHeader { #expect(source.columns.map(\.name) == names) }
+      }
+    }
+    #expect(
+      try written("csv", ["a", "sep=;"], [["sep=;", "x"]]) == Array("a,sep=;\nsep=;,x\n".utf8))
+    #expect(try written("tsv", ["sep=;"], []) == Array("sep=;\n".utf8))
   }
 
   /// An edited cell reads back as it was set, and the others stay the same.
