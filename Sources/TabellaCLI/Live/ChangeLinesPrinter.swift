@@ -40,7 +40,10 @@ struct ChangeLinesPrinter: ChangePrinter {
   }
 
   mutating func print(_ changes: TableFollower.Changes) throws {
-    if mustReset {
+    // In a table without sections, no line can say that everything is new except a reset.
+    let hasNewTable = source.sections == nil && changes.list.contains(where: \.isOfSection)
+    if mustReset || hasNewTable {
+      mustReset = true
       try format.writeReset()
       if let failure = try printRows(0..<Int.max) {
         throw failure.status == .conflict ? TableError(.conflict, failure.text) : failure

@@ -163,6 +163,41 @@ import Testing
       ])
   }
 
+  /// More changes than are read together: insertions in front, between and behind, updates, deletions and a move.
+  @Test func manyChangesReplay() throws {
+    func row(_ number: Int, _ cell: String = "x") -> NaiveTable.Row {
+      NaiveTable.Row(id: "r\(number)", cells: [.text(Array(cell.utf8)), "y"])
+    }
+    func table(_ rows: [NaiveTable.Row]) -> NaiveTable {
+      NaiveTable([NaiveTable.Section(title: "s", rows: rows)])
+    }
+    let old = table((0..<9000).map { row($0) })
+    let source = MovingTable(old, hasIDs: true)
+    let follower = try Follower(source, format: "jsonl")
+    var rows = (0..<9000).filter { $0 % 5 != 1 }.map { row($0, $0 % 3 == 0 ? "new" : "x") }
+    rows.insert(rows.removeLast(), at: 3)
+    for number in 0..<5000 { rows.insert(row(20_000 + number), at: min(number * 3, rows.count)) }
+    let new = NaiveTable([
+      NaiveTable.Section(title: "s", rows: rows),
+      NaiveTable.Section(title: "t", rows: (0..<5000).map { row(40_000 + $0) }),
+    ])
+    source.coming = [(new, nil)]
+    #expect(try follower.advance())
+    #expect(try replayed(follower.lines, hasSections: true) == new)
+  }
+
+  /// A table without sections never prints an object about a section: if everything is new, it prints a reset.
+  @Test func aTableWithoutSectionsIsReset() throws {
+    let row = NaiveTable.Row(id: "r", cells: ["1", "2"])
+    let table = NaiveTable([NaiveTable.Section(title: nil, rows: [row])])
+    let source = MovingTable(table, hasIDs: true, hasSections: false)
+    let follower = try Follower(source, format: "jsonl")
+    source.coming = [(table, [.reload(.section(0))])]
+    #expect(try follower.advance())
+    let changes = try follower.lines.map { try jsonObject($0)["change"] as? String }
+    #expect(changes == ["insert", "reset", "insert"], "\(follower.lines)")
+  }
+
   /// Exactly the inserted and reloaded rows are printed, in the order of the table, and those of new sections.
   @Test func arrivingRowsArePrintedOnce() throws {
     for seed in 0..<UInt64(Self.cases) {

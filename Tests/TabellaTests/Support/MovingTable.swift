@@ -4,6 +4,7 @@ import Tabella
 final class MovingTable: TableDataSource, TableSections, TableIdentity, TableChanges {
   let columns: [Column]
   let hasIDs: Bool
+  private let hasSections: Bool
   var content: NaiveTable
   /// The contents to come, each with the list that its pull reports.
   var coming: [(content: NaiveTable, list: [ChangeBatch.Change]?)] = []
@@ -15,13 +16,14 @@ final class MovingTable: TableDataSource, TableSections, TableIdentity, TableCha
   private(set) var notify: (@Sendable () -> Void)?
   private var number = 0
 
-  init(_ content: NaiveTable, hasIDs: Bool, columns: Int = 2) {
+  init(_ content: NaiveTable, hasIDs: Bool, hasSections: Bool = true, columns: Int = 2) {
     self.content = content
     self.hasIDs = hasIDs
+    self.hasSections = hasSections
     self.columns = (0..<columns).map { Column("c\($0)") }
   }
 
-  var sections: (any TableSections)? { self }
+  var sections: (any TableSections)? { hasSections ? self : nil }
   var identity: (any TableIdentity)? { hasIDs ? self : nil }
   var changes: (any TableChanges)? { self }
 
