@@ -246,7 +246,7 @@ extension IndexPath {
   }
 
   /// The name of the path in messages.
-  var noun: String { isSection ? "section \(self)" : "row \(self)" }
+  package var noun: String { isSection ? "section \(self)" : "row \(self)" }
 }
 
 extension TableError {

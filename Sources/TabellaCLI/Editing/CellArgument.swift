@@ -146,12 +146,15 @@ struct CellArguments {
     request.title = title
   }
 
-  /// The cell for a column whose text reads as a type: the typed text, if it reads as that type, too.
+  /// The cell for a column whose text reads as a type: the typed text, if it reads as that type, too. A date with a time
+  /// needs a zone, because sources that find the types of text require one.
   private func cell(
     _ value: [UInt8], _ column: Int, reading type: ColumnType
   ) throws(Failure) -> Cell {
     let isValue = value.withUnsafeBytes {
-      $0.isEmpty || columns[column].value(of: $0, as: type) != nil
+      $0.isEmpty
+        || TextValue.value(
+          in: $0, as: type, hasDecimalComma: columns[column].hasDecimalComma) != nil
     }
     guard isValue else {
       throw .usage(
@@ -174,7 +177,9 @@ struct CellArguments {
         throw .usage("\(name) must be \(type.readable), not \(value.text)")
       }
       cells[column] =
-        columns[column].reads == nil ? cell : text(of: value, columns[column])
+        if let reads = columns[column].reads {
+          try self.cell(text(of: value, columns[column]), column, reading: reads)
+        } else { cell }
     }
     return cells
   }
@@ -182,7 +187,7 @@ struct CellArguments {
 
 extension CellArguments {
   /// A JSON value as text that reads as this value. Null becomes empty text.
-  private func text(of value: JSONValue, _ column: Column) -> Cell {
+  private func text(of value: JSONValue, _ column: Column) -> [UInt8] {
     let text =
       switch value {
       case .string(let text), .number(let text): text
@@ -190,7 +195,7 @@ extension CellArguments {
       default: ""
       }
     let hasComma = column.hasDecimalComma && column.reads == .real
-    return .text(text.utf8.map { hasComma && $0 == UInt8(ascii: ".") ? UInt8(ascii: ",") : $0 })
+    return text.utf8.map { hasComma && $0 == UInt8(ascii: ".") ? UInt8(ascii: ",") : $0 }
   }
 }
 

@@ -26,9 +26,10 @@ struct EditEffects {
     guard outcome.code == nil, let target = edit.target else { return nil }
     if edit.isOfSection { return target }
     if isDryRun { return keepsPlaces || edit.isTargetSure ? target : nil }
-    guard let id = outcome.id, let identity = source.identity else {
-      return keepsPlaces ? target : nil
-    }
+    // A move that left its row in place has no new id.
+    guard let id = outcome.id ?? (edit.kind == .move ? edit.id : nil),
+      let identity = source.identity
+    else { return keepsPlaces ? target : nil }
     return try? identity.indexPath(forID: id)
   }
 

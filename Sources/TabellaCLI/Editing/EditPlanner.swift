@@ -25,6 +25,7 @@ struct EditPlanner {
         edits.append(try planSection(request))
         continue
       }
+      if request.kind == .insert { try checkHasSections() }
       var target: IndexPath?
       var isDecided = false
       switch request.place {
@@ -174,6 +175,19 @@ struct EditPlanner {
       throw .noPlace(row, inSection: run.section, of: run.rows.count)
     }
     return IndexPath(section: run.section, row: run.rows.lowerBound + row)
+  }
+
+  /// Throws if the table has sections and none exists, so that a row has no place.
+  private func checkHasSections() throws(TableError) {
+    guard let sections = source.sections, try sections.numberOfSections(knowing: 1).value == 0
+    else { return }
+    let canInsert = try source.sectionEditing?.canInsertSections() ?? false
+    throw TableError(
+      .notFound,
+      "there is no section yet for a new row; "
+        + (canInsert
+          ? "insert a section first, with the place 0: and title=TEXT"
+          : "leave out the option that makes sections"))
   }
 
   /// The section to whose end a row is added.

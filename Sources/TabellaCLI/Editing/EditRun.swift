@@ -238,9 +238,14 @@ struct EditRun {
     guard let moving = source.moving else { return }
     guard edits.contains(where: { $0.kind == .move }) else { return }
     var taken = Set(edits.filter { $0.kind == .insert }.compactMap(\.target))
+    var asked = taken
     let movesSections = edits.contains { $0.isOfSection && $0.kind != .set }
     for number in edits.indices where edits[number].kind == .move && !edits[number].isOfSection {
       guard let path = edits[number].source, let target = edits[number].target else { continue }
+      guard asked.insert(target).inserted else {
+        throw TableError(
+          .invalidArgument, "\(target.noun) is the target of two edits of the batch")
+      }
       let movable = try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section)
       guard movable == [true] else {
         // The source may know why.
@@ -257,7 +262,7 @@ struct EditRun {
       let single = IndexPath(section: target.section, row: min(target.row, last))
       var proposed = try moving.target(ofMoveFrom: path, to: single)
       if proposed == single { proposed = target }
-      // Two edits of a batch cannot have the same target.
+      // The source can propose one position for several moves.
       while !taken.insert(proposed).inserted { proposed.row += 1 }
       edits[number].target = proposed
       // In a sorted view the new position is known only after the edit.

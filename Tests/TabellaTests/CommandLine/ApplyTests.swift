@@ -159,6 +159,47 @@ import Testing
     #expect(try ledgers.content() == "Cy\t\\N\nBob\t2\nAda\t1\n")
   }
 
+  /// Of two moves to one position, the second one was made to the next position. Two insertions were refused.
+  @Test func targetsAreDifferent() throws {
+    for other in [#"{"op":"move","row":"id:Bob","to":"0"}"#, #"{"op":"insert","at":"0"}"#] {
+      let result = try apply("{\"op\":\"move\",\"row\":\"id:Cy\",\"to\":\"0\"}\n\(other)\n")
+      #expect(
+        result.status == 2 && result.errors.contains("row 0:0 is the target of two edits"),
+        "\(result.errors)")
+    }
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+    let ends =
+      #"{"op":"move","row":"id:Ada","to":"end"}"# + "\n"
+      + #"{"op":"move","row":"id:Bob","to":"end"}"#
+    #expect(try apply(ends).status == 0)
+    #expect(try ledgers.content() == "Cy\t\\N\nAda\t1\nBob\t2\n")
+  }
+
+  /// `set` and `apply` accepted texts that the type of a CSV column cannot have, and then the file could not be read.
+  @Test func textsOfTypedColumnsHaveTheirType() throws {
+    try ledgers.folder.write("t.csv", "day,n\n2024-01-02,1.5\n")
+    let types = ["-o", "column-types=date,real"]
+    for value in ["2024-02-28 12:00", "2024-02-28T12:00:00"] {
+      let result = try ledgers.tabella(["set", "t.csv", "0", "day=\(value)"] + types)
+      #expect(
+        result.status == 2 && result.errors.contains("day must be a date"), "\(result.errors)")
+    }
+    for (column, value, word) in [
+      ("n", "1e309", "a number"), ("day", "\"2024-02-28 12:00\"", "a date"),
+    ] {
+      try ledgers.folder.write(
+        "edits.jsonl", "{\"op\":\"set\",\"row\":\"0\",\"cells\":{\"\(column)\":\(value)}}\n")
+      let result = try ledgers.tabella(["apply", "t.csv", "edits.jsonl"] + types)
+      #expect(
+        result.status == 2 && result.errors.contains("\(column) must be \(word)"),
+        "\(result.errors)")
+    }
+    let done = try ledgers.tabella(
+      ["set", "t.csv", "0", "day=2024-02-28 12:00:00+01:00", "n=-2.50"] + types)
+    #expect(done.status == 0, "\(done.errors)")
+    #expect(try ledgers.tabella(["count", "t.csv", "--filter", "n < 0"] + types).text == "1\n")
+  }
+
   /// Batches change a file as UIKit's rules change an array, and undo restores it completely.
   @Test(arguments: sample(15, of: 1...60 as ClosedRange<UInt64>))
   func batchesFollowTheRules(_ seed: UInt64) throws {
