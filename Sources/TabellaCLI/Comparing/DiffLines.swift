@@ -139,7 +139,8 @@ struct DiffLines {
     func refusal(_ reason: String) -> Failure {
       .of(
         TableError(
-          .constraint, "the column \(pair.name) cannot hold the value \(cell): \(reason)",
+          .constraint,
+          "the column \(pair.name) cannot hold the value \(cellJSON(cell).text): \(reason)",
           column: pair.old), subject: run.old.subject)
     }
     if case .real(let number) = cell, !number.isFinite {
@@ -147,6 +148,8 @@ struct DiffLines {
     }
     guard cell.type != type else { return cell }
     let text = Array(cell.description.utf8)
+    // Cells whose text says no value are missing in a column of values.
+    if text.isEmpty, !type.isBytes { return .missing }
     guard let value = type == .text ? Cell.text(text) : Cell(text, as: type) else {
       throw refusal("its cells are \(type.name)")
     }

@@ -216,10 +216,19 @@ import Testing
         """)
     let line = try ledgers.tabella(words + ["--format", "apply"]).text
     #expect(line == "{\"op\":\"set\",\"row\":\"0:1\",\"cells\":{\"count\":3}}\n")
+    // A column without values is text, and its empty cells were not missing ones.
+    try ledgers.folder.write("b.csv", "name,count\nAda,\nBob,\nCy,\n")
+    let empty = try ledgers.tabella(
+      words + ["--format", "apply", "-o", "types=infer", "--key", "name"])
+    #expect(
+      empty.lines
+        == ["Ada", "Bob"].enumerated().map {
+          "{\"op\":\"set\",\"row\":\"0:\($0.offset)\",\"cells\":{\"count\":null}}"
+        }, "\(empty.text)\(empty.errors)")
     try ledgers.folder.write("b.csv", "name,count\nAda,1\nBob,three\nCy,\n")
     let wrong = try ledgers.tabella(words + ["--format", "apply"])
     #expect(wrong.status == 4 && wrong.output.isEmpty)
-    #expect(wrong.errors.contains("the column count cannot hold the value three"))
+    #expect(wrong.errors.contains("the column count cannot hold the value \"three\""))
   }
 
   private static let refused: [([String], Int32, String)] = [
