@@ -276,8 +276,8 @@ struct ExactDecimal: Hashable {
 
   /// The number divided by a count, which is below 2^60.
   ///
-  /// The quotient has all its digits if they end. Otherwise it is rounded, away from zero at a tie, to as many digits
-  /// as the number has after its point, and to at least `significant` digits in all.
+  /// The quotient has all its digits if `significant` ones suffice. Otherwise it is rounded, away from zero at a tie, to
+  /// as many digits as the number has after its point, and to at least `significant` digits in all.
   /// - Complexity: O(digits)
   func divided(by count: Int, significant: Int) -> ExactDecimal {
     let divisor = UInt64(count)

@@ -24,9 +24,9 @@ extension Command {
         first C, last C  the value of the first or last row that has one
 
       Missing and empty cells count for `rows` and `empty` only. Numbers in text count; other text is an error that \
-      names the line and the row. Sums, medians and percentiles of integers and decimal numbers are exact. A mean has \
-      all its digits if they end; otherwise it is rounded to \(Aggregate.significantDigits) digits, and tables for \
-      people show two decimals.
+      names the line and the row. Sums, medians and percentiles of integers and decimal numbers are exact. A mean is \
+      rounded to \(Aggregate.significantDigits) digits if it needs more. Tables for people cut a fraction of more than \
+      six digits to two decimals, or to three digits below 1.
       """,
     options: OptionSpec.opening + [
       .filter, .search, .by, .compute, .having,
