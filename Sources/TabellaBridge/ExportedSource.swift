@@ -49,6 +49,8 @@ final class SourceBox {
   private let abilities: AbilitySet
   /// The memory that the last answer borrows from.
   private var borrowed: ExportedMemory?
+  /// The titles of the section index that were returned last.
+  var indexTitles: [String] = []
 
   init(_ base: any TableDataSource, isReadOnly: Bool, _ gate: (any ExportGate)?) {
     self.base = base

@@ -406,8 +406,8 @@ typedef struct tabella_gathering {
 
 /* One change. The paths of a section change have row -1. A reconfigured section has a new title and
  * the same rows. A reloaded or inserted section can have any rows, and no other change names one of
- * them. Paths count by UIKit's rule: `from` (delete, move, reload, reconfigure) counts in the old
- * version, `to` (insert, move) in the new one. A path that does not apply is {-1, -1}. */
+ * them. The path `from` (delete, move, reload, reconfigure) counts in the old version, and `to`
+ * (insert, move) in the new one. A path that does not apply is {-1, -1}. */
 typedef struct tabella_change {
   int32_t kind;
   int32_t reserved; /* zero */

@@ -14,7 +14,10 @@
 public struct ByteRegex {
   /// Finds a pattern without special characters.
   private var literal: TextFinder?
+  private var program: RegexProgram?
   private var machine: RegexMachine?
+  /// Finds a pattern that overwhelms the machine.
+  private var trials: RegexTrials?
   /// Terms that every matching text contains, as far as they are known.
   let requiredTexts: [SearchTerm]
 
@@ -26,7 +29,9 @@ public struct ByteRegex {
     if let literal = tree.literal(ignoringCase: parser.ignoresCase) {
       self.literal = TextFinder(literal, isFolding: parser.ignoresCase)
     } else {
-      machine = RegexMachine(try RegexProgram(tree))
+      let program = try RegexProgram(tree)
+      self.program = program
+      machine = RegexMachine(program)
     }
   }
 
@@ -41,6 +46,10 @@ public struct ByteRegex {
   /// - Complexity: O(bytes)
   public mutating func isFound(in text: UnsafeRawBufferPointer) -> Bool {
     if let literal { return literal.isFound(in: text) }
-    return machine?.isFound(in: text) ?? false
+    if trials == nil {
+      if let found = machine?.isFound(in: text, stopsIfOverwhelmed: program != nil) { return found }
+      trials = program.map { RegexTrials($0) }
+    }
+    return trials?.isFound(in: text) ?? machine?.isFound(in: text) ?? false
   }
 }

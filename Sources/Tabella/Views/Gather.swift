@@ -36,6 +36,10 @@ struct RunPlan {
 
   /// The maximum gap between joined runs. Reading that many rows in vain costs less than another call.
   static let readableGap = 32
+
+  /// The maximum gap between joined runs of rows whose answers are single bytes, such as whether a row can be edited. A
+  /// call takes as long as some thousand answers.
+  static let answerableGap = 4096
 }
 
 extension TableDataSource {

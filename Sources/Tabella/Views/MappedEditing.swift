@@ -34,7 +34,7 @@ extension MappedSource: TableEditing, TableMoving {
     answers.reserveCapacity(rows.count)
     for chunk in rows.chunks {
       let paths = try basePaths(of: chunk, inSection: section)
-      let plan = RunPlan(paths, joiningOver: RunPlan.readableGap)
+      let plan = RunPlan(paths, joiningOver: RunPlan.answerableGap)
       let begin = answers.count
       answers += repeatElement(none, count: chunk.count)
       for run in plan.runs {

@@ -20,37 +20,90 @@ struct RegexMachine {
   private static let lasting = 8
 
   private let program: RegexProgram
+  /// Whether a match begins only where the search begins.
+  private let isAnchored: Bool
   /// The end of the text is one additional class.
   private let classes: RegexClasses
   /// The entries of a state are the next states, or one of the constants `unknown`, `found` and `notFound`. The last one is
   /// the code of its ``RegexExits``, or `unknown`, or `many`.
   private var states: RegexStates<State, Int32>
 
-  init(_ program: RegexProgram, stateLimit: Int = 2000) {
+  /// The number of examined bytes, and of computed entries.
+  private var (examined, learned) = (0, 0)
+
+  init(_ program: RegexProgram, isAnchored: Bool = false, stateLimit: Int = 2000) {
     self.program = program
+    self.isAnchored = isAnchored
     classes = RegexClasses(program)
     states = RegexStates(
       width: classes.count + 2, limit: stateLimit, unknown: RegexMachine.unknown)
   }
 
+  /// Whether the cache was full, and each entry was used only a few times. Then most of the time goes into entries.
+  var isOverwhelmed: Bool { states.clears > 0 && examined / 256 < learned }
+
   mutating func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+    isFound(in: text, stopsIfOverwhelmed: false) == true
+  }
+
+  /// Whether the pattern matches in a text. With `stopsIfOverwhelmed`, the answer is nil if the machine is overwhelmed.
+  mutating func isFound(
+    in text: UnsafeRawBufferPointer, stopsIfOverwhelmed: Bool
+  ) -> Bool? {
     var at = 0
-    var state = states.start ?? first()
+    let state = states.start ?? first()
+    return search(text, &at, state, stopsIfOverwhelmed: stopsIfOverwhelmed)
+  }
+
+  /// Whether the pattern matches at an offset of a text, for an anchored machine. `end` is the offset behind the last
+  /// examined byte.
+  mutating func isFound(
+    in text: UnsafeRawBufferPointer, at start: Int, end: inout Int
+  ) -> Bool {
+    end = start
+    return search(text, &end, begin(at: start, of: text), stopsIfOverwhelmed: false) == true
+  }
+
+  /// For each byte, whether a match can begin with it.
+  var beginnings: [Bool] {
+    let kinds = (0..<classes.count).map { kind in
+      [RegexProgram.Before.start, .word, .other].contains { before in
+        follower(of: State(places: [0], before: before), kind)?.places.isEmpty != true
+      }
+    }
+    return classes.numbers.map { kinds[Int($0)] }
+  }
+
+  /// The state in front of a byte where a match can begin.
+  private mutating func begin(at start: Int, of text: UnsafeRawBufferPointer) -> Int32 {
+    let before = start == 0 ? program.beforeText : program.before(after: text[start - 1])
+    if before == program.beforeText { return states.start ?? first() }
+    return states.number(of: State(places: [0], before: before))
+  }
+
+  /// Runs from a state and an offset on, until it is known whether there is a match.
+  private mutating func search(
+    _ text: UnsafeRawBufferPointer, _ at: inout Int, _ start: Int32, stopsIfOverwhelmed: Bool
+  ) -> Bool? {
+    var state = start
+    let begin = at
+    defer { examined += at - begin }
     while true {
       // Known states need no change of the cache.
-      let follower = run(text, &at, &state)
-      if follower == RegexMachine.found { return true }
-      if follower == RegexMachine.notFound { return false }
-      if follower == RegexMachine.needsExits {
+      let known = run(text, &at, &state)
+      if known == RegexMachine.found { return true }
+      if known == RegexMachine.notFound { return false }
+      if known == RegexMachine.needsExits {
         states.entries[Int(state) + classes.count + 1] = exits(of: state)?.code ?? RegexMachine.many
         continue
       }
       let kind = at < text.count ? Int(classes.numbers[Int(text[at])]) : classes.count
-      let learned = learn(state, kind)
-      if learned == RegexMachine.found { return true }
-      if learned == RegexMachine.notFound { return false }
-      state = learned
+      let follower = learn(state, kind)
+      if follower == RegexMachine.found { return true }
+      if follower == RegexMachine.notFound { return false }
+      state = follower
       at += 1
+      if stopsIfOverwhelmed, isOverwhelmed { return nil }
     }
   }
 
@@ -98,11 +151,12 @@ struct RegexMachine {
 
   /// Computes and caches the next state from a state, for a class of bytes or the end of the text.
   private mutating func learn(_ from: Int32, _ kind: Int) -> Int32 {
+    learned += 1
     guard let follower = follower(of: states.state(from), kind) else {
       states.entries[Int(from) + kind] = RegexMachine.found
       return RegexMachine.found
     }
-    guard kind < classes.count else {
+    guard kind < classes.count, !follower.places.isEmpty else {
       states.entries[Int(from) + kind] = RegexMachine.notFound
       return RegexMachine.notFound
     }
@@ -121,7 +175,7 @@ struct RegexMachine {
     guard !follow(state, next: byte, into: &places) else { return nil }
     guard let byte else { return state }
     // A match can begin after every byte.
-    var followers: Set<Int32> = [0]
+    var followers: Set<Int32> = isAnchored ? [] : [0]
     for case .byte(let range, let target) in places.map({ program.steps[$0] })
     where range.contains(byte) {
       followers.insert(Int32(truncatingIfNeeded: target))

@@ -6,6 +6,7 @@ nonisolated(unsafe) let sectionIndexTable = immortal(
     titles: { source, out, count, error in
       answer(source, error) { box throws(TableError) in
         let titles = try box.base.sectionIndex?.sectionIndexTitles() ?? []
+        box.indexTitles = titles
         let arena = box.lend()
         out.pointee = arena.array(titles.map { arena.string($0.utf8) })
         count.pointee = Int64(titles.count)
@@ -14,13 +15,30 @@ nonisolated(unsafe) let sectionIndexTable = immortal(
     path: { source, title, out, error in
       answer(source, error) { box throws(TableError) in
         guard let index = box.base.sectionIndex else { throw TableError(.notSupported, "no index") }
-        let titles = try index.sectionIndexTitles()
-        guard titles.indices.contains(Int(title)) else {
-          throw TableError(.notFound, "there is no index title \(title)")
-        }
-        out.pointee = try index.indexPath(forIndexTitle: titles[Int(title)], at: Int(title)).raw
+        out.pointee = try box.path(ofIndexTitle: Int(title), in: index).raw
       }
     }))
+
+extension SourceBox {
+  /// The target of a title. The kept titles serve all calls, because a source refuses one that it no longer has. To read
+  /// all titles for each call would take quadratic time.
+  fileprivate func path(
+    ofIndexTitle number: Int, in index: any TableSectionIndex
+  ) throws(TableError) -> IndexPath {
+    if indexTitles.indices.contains(number) {
+      do throws(TableError) {
+        return try index.indexPath(forIndexTitle: indexTitles[number], at: number)
+      } catch {
+        guard error.code == .notFound else { throw error }
+      }
+    }
+    indexTitles = try index.sectionIndexTitles()
+    guard indexTitles.indices.contains(number) else {
+      throw TableError(.notFound, "there is no index title \(number)")
+    }
+    return try index.indexPath(forIndexTitle: indexTitles[number], at: number)
+  }
+}
 
 func importSectionIndex(_ foreign: ForeignSource) throws(TableError) -> (any TableSectionIndex)? {
   let table = try foreign.ability(TABELLA_SECTION_INDEX_ID, tabella_section_index.self) {

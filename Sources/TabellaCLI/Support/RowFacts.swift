@@ -85,9 +85,7 @@ struct RowFacts {
       }
     }
     if var numbers {
-      rows.numbers = try range.map { row throws(TableError) in
-        try numbers.number(of: IndexPath(section: first.section, row: row))
-      }
+      rows.numbers = try numbers.numbers(of: range, inSection: first.section)
       self.numbers = numbers
     }
     if let marks = shown.marks {

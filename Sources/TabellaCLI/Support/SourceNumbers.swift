@@ -16,8 +16,29 @@ struct SourceNumbers {
       ? supplementary : nil
   }
 
+  /// The numbers of rows of a section of the shown table.
+  ///
+  /// Lines are asked for in the order of the source, which then counts them once.
+  mutating func numbers(
+    of rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [Int] {
+    var order = rows.map { IndexPath(section: section, row: $0) }
+    if lines != nil, !order.isEmpty {
+      let origins = try order.map { path throws(TableError) in try source.origin(of: path) }
+      let isOrdered = zip(origins, origins.dropFirst()).allSatisfy { $0.path < $1.path }
+      if !isOrdered {
+        order.sort {
+          origins[$0.row - rows.lowerBound].path < origins[$1.row - rows.lowerBound].path
+        }
+      }
+    }
+    var numbers = [Int](repeating: 0, count: rows.count)
+    for path in order { numbers[path.row - rows.lowerBound] = try number(of: path) }
+    return numbers
+  }
+
   /// The number of the row at a path of the shown table.
-  mutating func number(of path: IndexPath) throws(TableError) -> Int {
+  private mutating func number(of path: IndexPath) throws(TableError) -> Int {
     if case .text(let line)? = try lines?.supplementaryElement(
       ofKind: SupplementaryKind.line, at: path),
       let line = TableNumber.read(String(decoding: line.bytes, as: UTF8.self))

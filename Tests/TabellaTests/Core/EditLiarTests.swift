@@ -59,11 +59,12 @@ import Testing
     let complaint =
       "editing.commit: a dry run changed the table: the version went from \(old) to \(liar.version()!)"
     #expect(error?.message.hasSuffix(complaint) == true, "\(error?.message ?? "")")
-    liar.editsInDryRuns = false
-    let receipt = try #require(source.editing?.commit(EditLiar.batch).receipt)
-    liar.editsInDryRuns = true
+    let other = EditLiar(nil)
+    let edited = try importSource(exportSource(other), provider: "liar")
+    let receipt = try #require(edited.editing?.commit(EditLiar.batch).receipt)
+    other.editsInDryRuns = true
     let undo = #expect(throws: TableError.self) {
-      _ = try source.undoing?.undo(receipt, isDryRun: true)
+      _ = try edited.undoing?.undo(receipt, isDryRun: true)
     }
     #expect(undo?.code == .misbehaved)
     #expect(undo?.message.contains("undo.undo: a dry run changed the table") == true)

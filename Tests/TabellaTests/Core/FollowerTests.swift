@@ -155,7 +155,6 @@ private typealias IndexPath = Tabella.IndexPath
     let error = #expect(throws: TableError.self) { try follower.pull() }
     #expect(error?.code == .misbehaved)
     #expect(error?.message.hasSuffix("they lead to 3 rows in section 0, but there are 2") == true)
-    #expect(try follower.pull().list == [])
   }
 
   /// The cost of an appended row does not grow with the table: only the new row is read.

@@ -124,6 +124,35 @@ import Testing
     }
   }
 
+  /// A pattern with more states than the cache holds took microseconds per byte. The matches that begin at each place are
+  /// then followed alone, until that takes too long, too.
+  @Test func patternsWithManyStates() throws {
+    var generator = SeededGenerator(seed: 3)
+    let letters = Array("abcdefghijklmnop".utf8)
+    func text(_ count: Int, of letters: [UInt8]) -> [UInt8] {
+      (0..<count).map { _ in letters.randomElement(using: &generator)! }
+    }
+    // Long matches begin at almost every offset of the second text.
+    for (pattern, letters, givesUp) in [
+      ("a.{40}b.{40}c$", letters, false), ("[ab].{60}[^x]*c.{9}z", Array("ab".utf8), true),
+    ] {
+      var parser = RegexParser(Array(pattern.utf8))
+      let program = try RegexProgram(try parser.parse())
+      var regex = try ByteRegex(Array(pattern.utf8))
+      var machine = RegexMachine(program)
+      var trials = RegexTrials(program)
+      for count in [3000, 30_000, 100, 30_000] {
+        let text = text(count, of: letters)
+        text.withUnsafeBytes { bytes in
+          let wanted = machine.isFound(in: bytes)
+          #expect(regex.isFound(in: bytes) == wanted)
+          #expect(trials.isFound(in: bytes) ?? wanted == wanted)
+        }
+      }
+      #expect(machine.isOverwhelmed && trials.hasGivenUp == givesUp, "\(pattern)")
+    }
+  }
+
   /// The automaton answers as the program does if all its steps are followed. Runs of equal bytes let states last, so that
   /// it looks for their exits. 400 patterns; with `TABELLA_ALL_ROADS`, 4,000.
   @Test func agreesWithTheProgram() throws {
@@ -138,6 +167,9 @@ import Testing
       let program = try RegexProgram(try parser.parse())
       var machine = RegexMachine(program)
       var forgetful = RegexMachine(program, stateLimit: 3)
+      // From each offset alone, with and without a limit.
+      var trials = RegexTrials(program, limits: (1000, 1_000_000))
+      var brief = RegexTrials(program, limits: (1, 10))
       for _ in 0..<8 {
         let text = (0..<Int.random(in: 1...8, using: &generator)).flatMap { _ in
           let most = Int.random(in: 1...20, using: &generator)
@@ -148,6 +180,12 @@ import Testing
         if found != (wanted, wanted) {
           Issue.record(
             "\(String(decoding: pattern, as: UTF8.self)) in \(text): \(found), not \(wanted)")
+        }
+        let tried = text.withUnsafeBytes { (trials.isFound(in: $0), brief.isFound(in: $0)) }
+        if tried.0 != wanted || tried.1 ?? wanted != wanted {
+          Issue.record(
+            "\(String(decoding: pattern, as: UTF8.self)) in \(text), alone: \(tried), not \(wanted)"
+          )
         }
       }
     }
