@@ -70,7 +70,7 @@ extension TableComparison {
     var changes: [Change] = []
     try forEachChange { change throws(TableError) in
       changes.append(change)
-      guard changes.count == 1 << 12 else { return }
+      guard changes.count == 1 << 14 else { return }
       try details(changes, includesIDs, body)
       changes.removeAll(keepingCapacity: true)
     }

@@ -22,10 +22,13 @@ public final class SortedSource: MappedSource {
   /// The maximum number of first rows that are found without sorting the other rows of their section.
   static let headLimit = 128
 
-  /// The number of groups that were sorted alone since the start, or since all groups were sorted.
-  private var groupsSortedAlone = 0
+  /// The number of groups that were sorted alone since the start, or since all groups were sorted, and of their rows.
+  private var sortedAlone = (groups: 0, rows: 0)
   /// The maximum number of groups that are sorted alone, before all groups are sorted together.
   static let mostSortedAlone = 64
+  /// The share of all rows that are sorted in groups alone, before all groups are sorted together. A row that is read
+  /// for its group alone takes about ten times as long as one of many.
+  private static let shareSortedAlone = 10
 
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist.
   init(_ base: any TableDataSource, by descriptors: [SortDescriptor]) throws(TableError) {
@@ -49,7 +52,7 @@ public final class SortedSource: MappedSource {
   override func forget() {
     super.forget()
     (orders, heads, compared) = ([:], [:], [:])
-    groupsSortedAlone = 0
+    sortedAlone = (0, 0)
   }
 
   override func mappedCount(ofBaseSection section: Int) -> Count {
@@ -138,15 +141,22 @@ public final class SortedSource: MappedSource {
   /// the base are no groups.
   private func orderAmongGroups(of section: Int) throws(TableError) -> [UInt32]? {
     guard let base = base as? GroupedSource else { return nil }
-    groupsSortedAlone += 1
-    guard groupsSortedAlone > SortedSource.mostSortedAlone else { return nil }
+    let groups = try base.grouped().groups
+    guard groups.counts.indices.contains(section) else { return nil }
+    sortedAlone.groups += 1
+    sortedAlone.rows += groups.counts[section]
+    guard
+      sortedAlone.groups > SortedSource.mostSortedAlone
+        || sortedAlone.rows > groups.groupOfRow.count / SortedSource.shareSortedAlone
+          && sortedAlone.groups > 1
+    else { return nil }
     let all = try mapping(isWhole: true) { () throws(TableError) in try sortedGroups(of: base) }
     for (section, rows) in all.enumerated() where orders[section] == nil {
       orders[section] = Order(rows: rows)
     }
     heads = [:]
     // Groups that arrive later are few.
-    groupsSortedAlone = 0
+    sortedAlone = (0, 0)
     return orders[section]?.rows
   }
 
