@@ -171,16 +171,25 @@ struct RegexMachine {
   /// no next state, so any state means that there is no match.
   private func follower(of state: State, _ kind: Int) -> State? {
     let byte = kind < classes.count ? classes.examples[kind] : nil
-    var places: Set<Int> = []
+    var places: [Int] = []
     guard !follow(state, next: byte, into: &places) else { return nil }
     guard let byte else { return state }
+    var isIn = [Bool](repeating: false, count: program.steps.count)
+    var followers: [Int32] = []
     // A match can begin after every byte.
-    var followers: Set<Int32> = isAnchored ? [] : [0]
-    for case .byte(let range, let target) in places.map({ program.steps[$0] })
-    where range.contains(byte) {
-      followers.insert(Int32(truncatingIfNeeded: target))
+    if !isAnchored {
+      isIn[0] = true
+      followers.append(0)
     }
-    return State(places: followers.sorted(), before: program.before(after: byte))
+    for place in places {
+      guard case .byte(let range, let target) = program.steps[place], range.contains(byte),
+        !isIn[target]
+      else { continue }
+      isIn[target] = true
+      followers.append(Int32(truncatingIfNeeded: target))
+    }
+    followers.sort()
+    return State(places: followers, before: program.before(after: byte))
   }
 
   /// The texts that lead from a state to another one, or to a match; nil if they are too many.
@@ -215,10 +224,13 @@ struct RegexMachine {
   }
 
   /// Collects the steps that can be reached without reading a byte. Returns whether one of them is the end.
-  private func follow(_ state: State, next byte: UInt8?, into places: inout Set<Int>) -> Bool {
+  private func follow(_ state: State, next byte: UInt8?, into places: inout [Int]) -> Bool {
+    var isIn = [Bool](repeating: false, count: program.steps.count)
     var open = state.places.map { Int($0) }
     while let place = open.popLast() {
-      guard places.insert(place).inserted else { continue }
+      guard !isIn[place] else { continue }
+      isIn[place] = true
+      places.append(place)
       switch program.steps[place] {
       case .byte: break
       case .found: return true

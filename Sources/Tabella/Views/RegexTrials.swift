@@ -1,8 +1,8 @@
 /// Searches from each offset of a text alone, instead of from all offsets at once.
 ///
 /// At the pattern `a.{30}b`, the automaton of all offsets has a state for each set of distances to an `a`: more than a
-/// cache can hold. The automaton of one offset has 32 states. But long matches that begin everywhere take quadratic time.
-/// So the number of examined bytes is limited, and the search gives up.
+/// cache can hold. The automaton of one offset has 32 states. But long matches that begin everywhere take quadratic time,
+/// and `a.{0,30}b.{0,30}c` has many states from one offset, too. So the search gives up if it takes long.
 struct RegexTrials {
   /// The number of bytes that may be examined, per byte of the text and for each text.
   private let limits: (perByte: Int, perText: Int)
@@ -26,7 +26,7 @@ struct RegexTrials {
       var end = start
       if machine.isFound(in: text, at: start, end: &end) { return true }
       left -= end - start
-      if left < 0 {
+      if left < 0 || machine.isOverwhelmed {
         hasGivenUp = true
         return nil
       }

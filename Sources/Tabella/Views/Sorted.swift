@@ -141,17 +141,16 @@ public final class SortedSource: MappedSource {
   /// the base are no groups.
   private func orderAmongGroups(of section: Int) throws(TableError) -> [UInt32]? {
     guard let base = base as? GroupedSource else { return nil }
-    let groups = try base.grouped().groups
-    guard groups.counts.indices.contains(section) else { return nil }
+    let all = try base.grouped().groups.groupOfRow.count
     sortedAlone.groups += 1
-    sortedAlone.rows += groups.counts[section]
+    sortedAlone.rows += try base.count(inSection: section, knowing: 0).value
     guard
       sortedAlone.groups > SortedSource.mostSortedAlone
-        || sortedAlone.rows > groups.groupOfRow.count / SortedSource.shareSortedAlone
-          && sortedAlone.groups > 1
+        || sortedAlone.groups > 1
+          && sortedAlone.rows > all / SortedSource.shareSortedAlone
     else { return nil }
-    let all = try mapping(isWhole: true) { () throws(TableError) in try sortedGroups(of: base) }
-    for (section, rows) in all.enumerated() where orders[section] == nil {
+    let sorted = try mapping(isWhole: true) { () throws(TableError) in try sortedGroups(of: base) }
+    for (section, rows) in sorted.enumerated() where orders[section] == nil {
       orders[section] = Order(rows: rows)
     }
     heads = [:]
