@@ -200,7 +200,7 @@ for target in sdkTargets {
   if target.name.hasPrefix("CTabella") {
     target.cSettings = strictC
   } else {
-    target.swiftSettings = target.name == "TabellaBridge" ? lean : optimized
+    target.swiftSettings = optimized
   }
 }
 

@@ -102,6 +102,23 @@ import Testing
       }
     }
   }
+
+  /// The titles of an index are kept for the calls that follow. After an edit they are others.
+  @Test func indexTitlesFollowAnEdit() throws {
+    let sections: [(header: String?, footer: String?, indexTitle: String?, rows: [[Cell]])] =
+      ["A", "B", "C"].map { ($0, nil, $0, [[1]]) }
+    let table = InMemorySource([Column("n", .integer)], sections: sections, persistence: .byAuthor)
+    let source = try importSource(exportSource(table), provider: "kept")
+    let index = try #require(source.sectionIndex)
+    #expect(try index.sectionIndexTitles() == ["A", "B", "C"])
+    #expect(try index.indexPath(forIndexTitle: "C", at: 2) == .section(2))
+    _ = try #require(source.editing).commit(EditBatch([.delete(.path(.section(0)))]))
+    #expect(try index.indexPath(forIndexTitle: "B", at: 0) == .section(0))
+    let error = #expect(throws: TableError.self) {
+      _ = try index.indexPath(forIndexTitle: "C", at: 2)
+    }
+    #expect(error?.code == .notFound)
+  }
 }
 
 nonisolated(unsafe) private var honest = tabella_source_table()
