@@ -472,7 +472,9 @@ struct Topic: Sendable {
           meaning: "if not set or `dumb`, there are no colours, links, pager or progress"),
         Term(
           name: "LC_ALL, LC_CTYPE, LANG",
-          meaning: "decide whether output can contain characters beyond ASCII"),
+          meaning:
+            "decide whether the lines of tables can contain characters beyond ASCII; cells always can"
+        ),
       ])
     ])
 }
