@@ -255,6 +255,22 @@ import Testing
     #expect(try ledgers.content().hasPrefix("Ada\t1\n"))
   }
 
+  /// A move that left its row in place had no position in a filtered table.
+  @Test func aRowThatStaysHasAPosition() throws {
+    try ledgers.folder.write("stay.csv", "id,g\n0,x\n1,y\n2,x\n")
+    let move = ["move", "stay.csv", "0", "0", "--json", "--filter", "g = x"]
+    let outcomes = try jsonObject(ledgers.tabella(move).text)["outcomes"] as? [[String: Any]]
+    #expect(outcomes?.first?["to"] as? String == "0:0")
+  }
+
+  /// The numbers of sorted rows are asked for in the order of the file.
+  @Test func sortedRowsHaveTheirLines() throws {
+    try ledgers.folder.write("lines.csv", "v\n3\n1\n2\n")
+    let shown = try ledgers.tabella(
+      "show", "lines.csv", "--with-number", "--sort", "v", "--format", "plain")
+    #expect(shown.text == "3\t1\n4\t2\n2\t3\n", "\(shown.text)")
+  }
+
   /// The end of a worker that releases a source had no line. All rows are printed, so the command succeeds.
   @Test func anEndAtTheReleaseIsAWarning() throws {
     let result = try ledgers.tabella("count", "a.ledger", "-o", "crashes=release")
