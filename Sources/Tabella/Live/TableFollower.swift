@@ -112,8 +112,8 @@ public final class TableFollower {
     }
     let plan = try snapshot.plan(of: list)
     if !list.isEmpty {
+      try check(plan)
       try snapshot.apply(list, from: source)
-      for section in plan.rows.keys { try checkCount(ofSection: plan.sectionAfter(of: section)) }
     }
     version = batch.to
     let kept = list.filter { change in
@@ -127,16 +127,15 @@ public final class TableFollower {
       idsBefore: ids)
   }
 
-  /// Throws ``TableError`` with `.misbehaved` if a section has another number of rows than the changes lead to.
-  private func checkCount(ofSection section: Int?) throws(TableError) {
-    guard let section else { return }
-    let count = try source.numberOfRows(inSection: section, knowing: 0)
-    let expected = snapshot.numberOfRows(ofSection: section)
-    guard count.isExact, count.value != expected else { return }
-    throw TableError(
-      .misbehaved,
-      "the changes are not consistent: they lead to \(expected) rows in section \(section), but there are \(count.value)"
-    )
+  /// Throws ``TableError`` with `.misbehaved` if the changes do not lead to the counts of the source.
+  private func check(_ plan: BatchPlan) throws(TableError) {
+    var before = KnownCounts(sections: .exact(snapshot.sections.count))
+    var needs: [Int: Int] = [:]
+    for section in plan.rows.keys {
+      before.rows[section] = .exact(snapshot.sections[section].rows.count)
+      if let now = plan.sectionAfter(of: section) { needs[now] = 0 }
+    }
+    try plan.check(before: before, after: KnownCounts(of: source, knowing: needs))
   }
 
   /// Reads all rows again, and compares them with those that were seen last.

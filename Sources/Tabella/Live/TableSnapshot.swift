@@ -51,8 +51,6 @@ public struct TableSnapshot: Sendable {
   /// The number of rows of each section.
   public var rowCounts: [Int] { sections.map(\.rows.count) }
 
-  func numberOfRows(ofSection section: Int) -> Int { sections[section].rows.count }
-
   /// The id of a row; nil if the snapshot keeps no ids or has no such row.
   public func id(at path: IndexPath) -> String? {
     guard sections.indices.contains(path.section) else { return nil }

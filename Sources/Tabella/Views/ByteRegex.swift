@@ -14,7 +14,6 @@
 public struct ByteRegex {
   /// Finds a pattern without special characters.
   private var literal: TextFinder?
-  private var program: RegexProgram?
   private var machine: RegexMachine?
   /// Finds a pattern that overwhelms the machine.
   private var trials: RegexTrials?
@@ -29,9 +28,7 @@ public struct ByteRegex {
     if let literal = tree.literal(ignoringCase: parser.ignoresCase) {
       self.literal = TextFinder(literal, isFolding: parser.ignoresCase)
     } else {
-      let program = try RegexProgram(tree)
-      self.program = program
-      machine = RegexMachine(program)
+      machine = RegexMachine(try RegexProgram(tree))
     }
   }
 
@@ -47,8 +44,8 @@ public struct ByteRegex {
   public mutating func isFound(in text: UnsafeRawBufferPointer) -> Bool {
     if let literal { return literal.isFound(in: text) }
     if trials == nil {
-      if let found = machine?.isFound(in: text, stopsIfOverwhelmed: program != nil) { return found }
-      trials = program.map { RegexTrials($0) }
+      if let found = machine?.isFound(in: text, stopsIfOverwhelmed: true) { return found }
+      trials = machine.map { RegexTrials($0.program) }
     }
     return trials?.isFound(in: text) ?? machine?.isFound(in: text) ?? false
   }

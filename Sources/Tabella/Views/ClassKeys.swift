@@ -119,14 +119,11 @@ struct ClassKeys {
 
   private func sizeClass(_ cells: ColumnBatch, _ row: Int) -> UInt8 {
     let isBytes = column.unit == .bytes
-    let value = magnitude(cells, row)
-    // A number in front of a limit can be rounded to the limit.
-    if cells.type != .real, let value, cells.type == .text || value >= 1e15,
-      SizeClass.mayBeRounded(value, isBytes: isBytes), let number = number(cells, row)
-    {
+    // A double can be a rounded number, and so belong to another class.
+    if cells.type != .real, let number = number(cells, row) {
       return SizeClass.number(of: number, isBytes: isBytes)
     }
-    return SizeClass.number(of: value, isBytes: isBytes)
+    return SizeClass.number(of: magnitude(cells, row), isBytes: isBytes)
   }
 
   private func magnitude(_ cells: ColumnBatch, _ row: Int) -> Double? {
@@ -163,25 +160,23 @@ enum SizeClass {
   private static let byteLimits: [Double] = [1024, 1_048_576, 1_073_741_824]
   private static let other: UInt8 = 255
 
-  /// Whether a number with other digits than this double can belong to another class.
-  static func mayBeRounded(_ value: Double, isBytes: Bool) -> Bool {
-    if value == 0 || value >= 1e15 { return true }
-    if isBytes { return byteLimits.contains(value) }
-    var limit = 1.0
-    while limit < value { limit *= 10 }
-    return limit == value
-  }
-
   static func number(of value: ExactNumber, isBytes: Bool) -> UInt8 {
-    let decimal = value.decimal
-    if decimal.digits.isEmpty { return 1 }
-    if decimal.isNegative { return 0 }
+    let (isNegative, digits, scale): (Bool, Int, Int)
+    switch value {
+    case .small(let mantissa, let places):
+      digits = ExactNumber.powers.count { mantissa >= $0 }
+      (isNegative, scale) = (mantissa < 0, Int(places))
+    case .large(let decimal):
+      (isNegative, digits, scale) = (decimal.isNegative, decimal.digits.count, decimal.scale)
+    }
+    if isNegative { return 0 }
+    if digits == 0 { return 1 }
     if isBytes {
       return UInt8(
         2 + byteLimits.count { ExactNumber.compare(value, ExactNumber(Int64($0))) >= 0 })
     }
     // The digits in front of the decimal point.
-    return UInt8(2 + min(max(0, decimal.digits.count - decimal.scale), 248))
+    return UInt8(2 + min(max(0, digits - scale), 248))
   }
 
   static func number(of value: Double?, isBytes: Bool) -> UInt8 {

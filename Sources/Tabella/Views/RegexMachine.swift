@@ -19,7 +19,7 @@ struct RegexMachine {
   /// The number of bytes after which a state probably lasts.
   private static let lasting = 8
 
-  private let program: RegexProgram
+  let program: RegexProgram
   /// Whether a match begins only where the search begins.
   private let isAnchored: Bool
   /// The end of the text is one additional class.

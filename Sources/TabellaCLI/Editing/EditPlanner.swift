@@ -20,12 +20,14 @@ struct EditPlanner {
   mutating func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
     var edits: [PlannedEdit] = []
     var ends: [(edit: Int, section: Int)] = []
+    if requests.contains(where: { $0.kind == .insert && !$0.isOfSection }) {
+      try checkHasSections()
+    }
     for request in requests {
       if request.isOfSection {
         edits.append(try planSection(request))
         continue
       }
-      if request.kind == .insert { try checkHasSections() }
       var target: IndexPath?
       var isDecided = false
       switch request.place {

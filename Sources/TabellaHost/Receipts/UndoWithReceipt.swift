@@ -66,12 +66,11 @@ package struct UndoWithReceipt {
     guard let from = receipt.from, receipt.to != from, result.outcomes.first?.code == nil,
       let now = result.changes.to, result.changes.from == now, now.token != from
     else { return }
-    var error = TableError(
-      .misbehaved,
-      "provider \(receipt.provider) broke the contract in undo.undo: reported that the edit was undone, but the version is still \(now)"
-    )
-    error.provider = receipt.provider
-    error.receipt = result.receipt
-    throw error
+    try blaming(receipt.provider, for: "undo.undo") { () throws(TableError) in
+      var error = TableError(
+        .misbehaved, "reported that the edit was undone, but the version is still \(now)")
+      error.receipt = result.receipt
+      throw error
+    }
   }
 }

@@ -8,6 +8,14 @@ import Testing
 @Suite struct RowNameTests {
   private let ledgers = try! Ledgers()
 
+  /// The numbers of sorted rows are asked for in the order of the file.
+  @Test func sortedRowsHaveTheirLines() throws {
+    try ledgers.folder.write("lines.csv", "v\n3\n1\n2\n")
+    let shown = try ledgers.tabella(
+      "show", "lines.csv", "--with-number", "--sort", "v", "--format", "plain")
+    #expect(shown.text == "3\t1\n4\t2\n2\t3\n", "\(shown.text)")
+  }
+
   /// The number of names to print and use.
   private static let cases =
     ProcessInfo.processInfo.environment["TABELLA_NAMES"].flatMap { Int($0) } ?? 60
