@@ -104,6 +104,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
       throw .noRow(request.first, inSection: 0, of: reader.index.known)
     }
     noteUnconverted()
+    reader.shrink(atEnd: request.first + batch.rowCount)
     return batch
   }
 
@@ -121,6 +122,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
       throw .noRow(found.next, inSection: 0, of: reader.index.known)
     }
     noteUnconverted()
+    reader.shrink(atEnd: found.next)
     return found
   }
 

@@ -183,7 +183,8 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
         throw .noRow(request.first, inSection: request.section, of: lines.count)
       }
     }
-    let batch = try cells.batch(lines.dropFirst(request.first).prefix(request.count), request)
+    let wantedLines = lines.dropFirst(request.first).prefix(request.count)
+    let batch = try cells.batch(wantedLines, request)
     try file.checkUnchanged()
     noteUnconverted()
     if batch.rowCount == 0, sectioning == .none {
@@ -191,6 +192,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       let count = reader.index.known
       if request.first > count { throw .noRow(request.first, inSection: 0, of: count) }
     }
+    reader.shrink(atEnd: wantedLines.lowerBound + batch.rowCount)
     return batch
   }
 
@@ -211,6 +213,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       throw .noRow(found.next, inSection: 0, of: reader.index.known)
     }
     noteUnconverted()
+    reader.shrink(atEnd: found.next)
     return found
   }
 

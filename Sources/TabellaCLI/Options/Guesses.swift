@@ -327,10 +327,11 @@ struct CorrectedLine {
   /// The line as text for a shell.
   var text: String {
     if let whole { return whole }
-    let operands = isPastOptions ? [Argument(Array("--".utf8))] + operands : operands
     let start = ["tabella", command].map { Argument(Array($0.utf8)) }
-    return ShellWords.line(
-      isPastOptions ? start + options + operands : start + operands + options)
+    let mark = Argument(Array("--".utf8))
+    return isPastOptions
+      ? ShellWords.line(start + options + [mark], operands: operands)
+      : ShellWords.line(start, operands: operands, options)
   }
 
   /// A line that is known.

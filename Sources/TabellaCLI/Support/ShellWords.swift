@@ -5,6 +5,20 @@ enum ShellWords {
     words.map(quoted).joined(separator: " ")
   }
 
+  /// The words of a command with its operands, separated by blanks and quoted if necessary.
+  ///
+  /// A shell replaces a pattern by the names of thousands of files. Of more than eight operands, the line therefore has
+  /// only the first two and the last one, with `…` between them.
+  static func line(
+    _ start: [Argument], operands: [Argument], _ end: [Argument] = []
+  ) -> String {
+    let names =
+      operands.count > 8
+      ? operands[..<2].map(quoted) + ["…"] + operands.suffix(1).map(quoted)
+      : operands.map(quoted)
+    return (start.map(quoted) + names + end.map(quoted)).joined(separator: " ")
+  }
+
   static func quoted(_ word: String) -> String { quoted(Argument(Array(word.utf8))) }
 
   /// The word, quoted if a shell would change it. Control characters and bytes that are not UTF-8 are escaped
@@ -41,9 +55,9 @@ extension Invocation {
     withoutProviderOption dropped: String? = nil, adding: [String] = []
   ) -> String {
     let operands = operands ?? self.operands
-    var words = ["tabella", command].map { Argument(Array($0.utf8)) }
+    let start = ["tabella", command].map { Argument(Array($0.utf8)) }
     let needsMark = operands.contains { $0.bytes.first == UInt8(ascii: "-") && $0.bytes.count > 1 }
-    if !needsMark { words += operands }
+    var words: [Argument] = []
     for option in given where !without.contains(option.name) {
       if option.name == "-o", let dropped,
         option.words.last?.text.hasPrefix("\(dropped)=") == true
@@ -53,8 +67,10 @@ extension Invocation {
       words += option.words
     }
     words += adding.map { Argument(Array($0.utf8)) }
-    if needsMark { words += [Argument(Array("--".utf8))] + operands }
-    return ShellWords.line(words)
+    let mark = Argument(Array("--".utf8))
+    return needsMark
+      ? ShellWords.line(start + words + [mark], operands: operands)
+      : ShellWords.line(start, operands: operands, words)
   }
 }
 

@@ -221,6 +221,8 @@ struct TableReader {
         inSection: number, knowing: min(most, first + rest + 1))
       let end = min(count.value, most)
       guard count.isExact || end == most, end - first <= rest else { break }
+      // Copying many rows would take longer than another call.
+      if runs.isEmpty, end - first >= 256, keepsTablesApart { return nil }
       if end > first {
         runs.append((number, first..<end))
       } else if number == path.section {
@@ -230,6 +232,11 @@ struct TableReader {
       first = 0
     }
     return runs.count > 1 ? runs : nil
+  }
+
+  /// Whether the sections are those of several tables, so that reading one of them reads no other table.
+  private var keepsTablesApart: Bool {
+    ((source as? FilteredSource)?.base ?? source) is JoinedSource
   }
 
   /// Throws if a section ends before its exact count, because then the provider breaks the contract.

@@ -29,8 +29,10 @@ struct RecordEnds {
     self.rules = rules
     self.piece = piece
     offset = index.position(before: 0).offset
-    text = Array(repeating: 0, count: max(window, 512))
-    ends = Array(repeating: 0, count: max(piece / 16, 1024))
+    // A short text needs less memory. There can be thousands of such texts.
+    let most = min(window, (source.size ?? .max) - offset)
+    text = Array(repeating: 0, count: max(most, 512))
+    ends = Array(repeating: 0, count: max(min(piece, most) / 16, 1024))
   }
 
   /// Calls `body` with the bytes of a record, without its line end, and with its offset in the text.

@@ -61,6 +61,8 @@ extension RecordReader {
       self.gathered?.given = end
     } else {
       self.gathered = nil
+      // Small buffers are quickly made, and thousands of texts would keep them.
+      guard gathered.texts.reduce(0, { $0 + $1.count }) >= 1 << 20 else { return }
       spare = gathered.texts
       for text in spare { text.clear() }
     }

@@ -98,15 +98,15 @@ public final class RecordReader {
     self.rules = rules
     self.sizes = sizes
     self.spares = spares
-    (text, separatorOffsets) = spares?.take() ?? RecordReader.smallBuffers(sizes)
+    (text, separatorOffsets) = spares?.take() ?? RecordReader.emptyBuffers()
   }
 
   /// The memory of a reader.
   typealias Buffers = (text: UnsafeMutableRawBufferPointer, separatorOffsets: SeparatorOffsets)
 
-  private static func smallBuffers(_ sizes: Sizes) -> Buffers {
-    let size = min(sizes.start, sizes.first) + RecordPage.slack
-    return (.allocate(byteCount: size, alignment: 64), SeparatorOffsets(room: sizes.startRoom))
+  /// The buffers of a reader that has read nothing. They grow with the first page.
+  private static func emptyBuffers() -> Buffers {
+    (.allocate(byteCount: RecordPage.slack, alignment: 64), SeparatorOffsets(room: 0))
   }
 
   /// Creates a reader that takes over the buffers of `other`, which must not be used again. If both read the same object,
@@ -136,10 +136,12 @@ public final class RecordReader {
   /// Makes the index know at least this many records, or all; see ``RecordIndex/know(_:)``.
   ///
   /// A caller that asks whether records exist usually reads them next. The method therefore loads and keeps a page
-  /// of them.
+  /// of them. A caller that asks for all records counts them, and the method frees the buffers.
   public func know(_ minimum: Int) throws(TableError) {
     if index.known < minimum, minimum < .max { _ = try page(with: index.known) }
+    let wasComplete = index.isComplete
     try index.know(minimum)
+    if !wasComplete, minimum == .max { shrink() }
   }
 
   /// Returns the page with the record of this number; nil if there is no such record.
@@ -213,19 +215,30 @@ public final class RecordReader {
     return page.id(of: number) == id ? number : nil
   }
 
-  /// Frees the memory of large buffers, or hands them on. The reader can still be used.
+  /// Frees the buffers, or hands large ones on. The reader can still be used.
   package func shrink() {
     forget()
-    // Small buffers are of no use to others.
-    if spares != nil, text.count <= min(sizes.start, sizes.first) + RecordPage.slack { return }
-    if let spares {
+    if let spares, !hasSmallBuffers {
       spares.add((text, separatorOffsets))
     } else {
       text.deallocate()
       separatorOffsets.deallocate()
     }
     spare = []
-    (text, separatorOffsets) = RecordReader.smallBuffers(sizes)
+    (text, separatorOffsets) = RecordReader.emptyBuffers()
+  }
+
+  /// Frees large buffers if the records in front of `end` are all records of the text.
+  ///
+  /// A caller that has read the last record rarely reads others, and there can be thousands of open texts.
+  package func shrink(atEnd end: Int) {
+    guard index.isComplete, end >= index.known, !hasSmallBuffers else { return }
+    shrink()
+  }
+
+  /// Whether the buffers are too small to be of use to others.
+  private var hasSmallBuffers: Bool {
+    text.count <= min(sizes.start, sizes.first) + RecordPage.slack
   }
 
   /// Forgets all bytes that it holds, because the text may have changed.
@@ -240,9 +253,8 @@ public final class RecordReader {
   ) throws(TableError) -> RecordPage? {
     page = nil
     // The rest of a short text fits into the small buffer. There can be thousands of such texts.
-    if min(size, (source.size ?? .max) - offset) > sizes.start {
-      separatorOffsets.grow(to: sizes.room)
-    }
+    let isShort = min(size, (source.size ?? .max) - offset) <= sizes.start
+    separatorOffsets.grow(to: isShort ? sizes.startRoom : sizes.room)
     var wanted = max(size, 2)
     var need = Need(waits: waits)
     while true {
