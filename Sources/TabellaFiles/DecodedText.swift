@@ -9,6 +9,8 @@ public struct DecodedText {
   /// A digest of the conversion; 0 if the bytes are those of the file.
   public let reading: UInt64
   private let transcoder: Transcoder?
+  /// The number of bytes at the start that show whether a file is text.
+  static let sampleSize = 8192
 
   /// Decodes a file in an encoding that the system's `iconv` supports.
   ///
@@ -52,6 +54,6 @@ extension ByteSource {
   /// the bytes in front of its first pause count.
   public func looksLikeText() throws(TableError) -> Bool {
     if try DecodedText.markedEncoding(self) != nil { return true }
-    return !(try firstBytes(8192)).contains(0)
+    return !(try firstBytes(DecodedText.sampleSize)).contains(0)
   }
 }

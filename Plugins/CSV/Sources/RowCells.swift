@@ -21,6 +21,8 @@ protocol RowNotes: AnyObject {
 struct RowCells: DigestedCells {
   /// The limits of a batch in bytes: of its cells, and of the records read for them.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
+  /// The number of rows that a batch should have even if they are large. Each batch has a cost per column.
+  private static let leastRows = 64
   /// The number of line ends in a cell from which it is noted. Usually the quote of such a cell is no quote.
   private static let longCell = 20
 
@@ -43,11 +45,14 @@ struct RowCells: DigestedCells {
     let builder = BatchBuilder(for: request, of: columns)
     // The bytes that the cells of a row need even if they are missing.
     let rowSize = request.columns.count * 8
-    let limit = min(request.count, RowCells.batchSize.cells / max(1, rowSize) + 1)
+    let cells = min(
+      max(RowCells.batchSize.cells, RowCells.leastRows * (rowSize + reader.index.averageSize)),
+      RowCells.batchSize.records)
+    let limit = min(request.count, cells / max(1, rowSize) + 1)
     var count = 0
     var size = 0
     while count < limit, size < RowCells.batchSize.records,
-      builder.columns.reduce(count * rowSize, { $0 + $1.byteCount }) < RowCells.batchSize.cells,
+      builder.columns.reduce(count * rowSize, { $0 + $1.byteCount }) < cells,
       // Rows of a stream that have arrived do not wait for others.
       let page = try reader.page(with: request.first + count, waits: count == 0)
     {

@@ -20,9 +20,10 @@ struct ColumnState {
   private var firsts: GroupedCells
   private var lasts: GroupedCells
 
-  /// The different values, and the pairs of a group and a value in it.
+  /// The different values.
   private var values = KeyTable()
-  private var pairs = KeyTable()
+  /// The pairs of a group and a value in it; nil while all values are in the first group.
+  private var pairs: KeyTable?
 
   init(_ column: Column, number: Int, _ functions: Set<Aggregate.Function>) {
     self.column = column
@@ -88,14 +89,20 @@ struct ColumnState {
   private mutating func combineDistinct(_ other: ColumnState?, _ groups: [UInt32]) {
     let next = other ?? self
     if other == nil {
-      (values, pairs) = (KeyTable(), KeyTable())
+      (values, pairs) = (KeyTable(), nil)
       distinct = Array(repeating: 0, count: groups.max().map { Int($0) + 1 } ?? 0)
     }
     let numbers = (0..<UInt32(truncatingIfNeeded: next.values.count)).map { value in
       next.values.withKey(value) { values.number(of: $0) }
     }
-    for pair in 0..<UInt32(truncatingIfNeeded: next.pairs.count) {
-      let (group, value) = next.pairs.withKey(pair) { pair in
+    guard let nextPairs = next.pairs else {
+      for value in numbers.prefix(next.distinct.first ?? 0) { addDistinct(value, groups[0]) }
+      return
+    }
+    // Not all of these values are in the first group.
+    if pairs == nil { startPairs() }
+    for pair in 0..<UInt32(truncatingIfNeeded: nextPairs.count) {
+      let (group, value) = nextPairs.withKey(pair) { pair in
         (
           groups[Int(pair.loadUnaligned(as: UInt32.self))],
           numbers[Int(pair.loadUnaligned(fromByteOffset: 4, as: UInt32.self))]
@@ -204,11 +211,24 @@ struct ColumnState {
   /// Notes that a group has a value.
   @inline(__always)
   private mutating func addDistinct(_ value: UInt32, _ group: UInt32) {
-    let pair = (group, value)
-    let known = pairs.count
-    if withUnsafeBytes(of: pair, { Int(pairs.number(of: $0)) }) == known {
+    guard pairs != nil || group != 0 else {
+      distinct[0] = values.count
+      return
+    }
+    if pairs == nil { startPairs() }
+    let known = pairs!.count
+    if withUnsafeBytes(of: (group, value), { Int(pairs!.number(of: $0)) }) == known {
       distinct[Int(group)] += 1
     }
+  }
+
+  /// Notes the values of the first group as pairs, because another group has a value.
+  private mutating func startPairs() {
+    var first = KeyTable()
+    for value in 0..<UInt32(truncatingIfNeeded: distinct.first ?? 0) {
+      _ = withUnsafeBytes(of: (UInt32(0), value)) { first.number(of: $0) }
+    }
+    pairs = first
   }
 
   // Results

@@ -80,11 +80,11 @@ extension TableComparison {
   private func details(
     _ changes: [Change], _ includesIDs: Bool, _ body: (Detail) throws(TableError) -> Void
   ) throws(TableError) {
-    var oldRows = try TableComparison.rows(
+    var oldRows = try rows(
       of: old, changes.compactMap(\.oldRow), columns.pairs.map(\.old) + columns.deleted,
       includesIDs: includesIDs && old.source.identity != nil
     ).makeIterator()
-    var newRows = try TableComparison.rows(
+    var newRows = try rows(
       of: new, changes.compactMap(\.filledRow), columns.pairs.map(\.new) + columns.inserted,
       includesIDs: false
     ).makeIterator()
@@ -98,15 +98,19 @@ extension TableComparison {
     }
   }
 
-  /// Reads rows, in the order of the paths.
-  private static func rows(
+  /// Reads rows, in the order of the paths. `numbers` begins with the columns of the pairs. Cells that are compared as
+  /// text stay the exact text of the table.
+  private func rows(
     of side: ComparedRows, _ paths: [IndexPath], _ numbers: [Int], includesIDs: Bool
   ) throws(TableError) -> [Row] {
-    let columns = side.source.columns
+    let all = side.source.columns
+    let pairs = columns.pairs
     var rows: [Row] = []
     rows.reserveCapacity(paths.count)
     try side.read(paths, columns: numbers, includesIDs: includesIDs) { batch in
-      let values = zip(numbers, batch.columns).map { columns[$0].values(of: $1) }
+      let values = batch.columns.enumerated().map { index, cells in
+        index < pairs.count && pairs[index].isText ? cells : all[numbers[index]].values(of: cells)
+      }
       let block = Row.Block(Batch(rowCount: batch.rowCount, columns: values, ids: batch.ids))
       for row in 0..<batch.rowCount { rows.append(Row(block, row)) }
     }

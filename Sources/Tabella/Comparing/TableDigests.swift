@@ -143,7 +143,7 @@ struct RowNumbering: RowCollector {
     var rows = [RowDigest](repeating: .empty, count: batch.rowCount)
     var keys = keyIndices.isEmpty ? [] : rows
     for (index, cells) in batch.columns.enumerated() {
-      let values = all[columns[index]].values(of: cells)
+      let values = isText[index] ? cells : all[columns[index]].values(of: cells)
       values.add(to: &rows, asText: isText[index])
       if keyIndices.contains(index) { values.add(to: &keys, asText: isText[index]) }
     }

@@ -63,7 +63,7 @@ extension Command {
     let buffer: RowBuffer
     do throws(Failure) {
       buffer = try RowBuffer(
-        run.table, ChosenRows(run.table, range: invocation.range), to: file
+        run.table, ChosenRows(run.table, range: run.invocation.range), to: file
       ) { help($0, run.table) }
     } catch {
       file.remove()

@@ -46,21 +46,23 @@ struct SeparatedFormat: Format {
   private mutating func write(_ batch: Batch) throws(Failure) {
     guard isAtStart, batch.rowCount > 0 else { return try writeRows(batch) }
     isAtStart = false
-    guard dialect == .csv, batch.columns.first?.beginsLikeMark == true else {
+    guard let first = batch.columns.first, first.beginsLikeMark(in: dialect) else {
       return try writeRows(batch)
     }
-    try writeWithQuotedStart(batch[0..<1])
+    try writeWithSafeStart(batch[0..<1])
     try writeRows(batch[1..<batch.rowCount])
   }
 
   /// Writes a row whose first cell would be no cell at the start of a file: readers take a byte order mark, or a line
-  /// `sep=;`, as a remark about the file. In quotes it is a cell.
-  private func writeWithQuotedStart(_ batch: Batch) throws(Failure) {
+  /// `sep=;`, as a remark about the file. In quotes, or with an escape, it is a cell.
+  private func writeWithSafeStart(_ batch: Batch) throws(Failure) {
     let columns = batch.columns.map { SeparatedColumn($0, dialect, isOnly: false) }
     defer { withExtendedLifetime(batch) {} }
     var line: [UInt8] = []
     line.append(room: room(columns, 0..<1)) { $0 + write(columns, 0..<1, to: $0) }
-    if line.first != UInt8(ascii: "\"") {
+    if dialect != .csv {
+      line.replaceSubrange(0..<1, with: "\\x\(String(line[0], radix: 16))".utf8)
+    } else if line.first != UInt8(ascii: "\"") {
       let end = line.firstIndex { $0 == dialect.separator || $0 == 10 } ?? line.count
       line.insert(UInt8(ascii: "\""), at: end)
       line.insert(UInt8(ascii: "\""), at: 0)
@@ -117,10 +119,14 @@ struct SeparatedFormat: Format {
 }
 
 extension ColumnBatch {
-  /// Whether the first cell begins with a byte order mark or with `sep=`.
-  fileprivate var beginsLikeMark: Bool {
-    guard type.isBytes, !isMissing(0) else { return false }
-    return withBytes(at: 0) { $0.starts(with: [0xEF, 0xBB, 0xBF]) || $0.starts(with: "sep=".utf8) }
+  /// Whether readers take the start of the first cell as a byte order mark or, in CSV, as a line `sep=;`.
+  fileprivate func beginsLikeMark(in dialect: SeparatedFormat.Dialect) -> Bool {
+    // `plain` escapes the bytes of such marks.
+    guard dialect != .plain, type.isBytes, !isMissing(0) else { return false }
+    let marks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFF, 0xFE], [0xFE, 0xFF]]
+    return withBytes(at: 0) { cell in
+      marks.contains { cell.starts(with: $0) } || dialect == .csv && cell.starts(with: "sep=".utf8)
+    }
   }
 }
 

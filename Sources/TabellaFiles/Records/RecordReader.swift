@@ -155,8 +155,10 @@ public final class RecordReader {
   public func page(with number: Int, waits: Bool = true) throws(TableError) -> RecordPage? {
     if let page, page.numbers.contains(number) { return page }
     if let page, page.numbers.upperBound == number {
+      // A page has a cost per column, which several large records share.
+      let size = max(sizes.next, min(32 * index.averageSize, sizes.page * 8))
       return try load(
-        number, at: page.end, sizes.next, ahead: source.size == nil ? 0 : sizes.ahead, waits: waits)
+        number, at: page.end, size, ahead: source.size == nil ? 0 : sizes.ahead, waits: waits)
     }
     // Read the first unknown record directly. The index need not search for it.
     if number == index.known, !index.isComplete {

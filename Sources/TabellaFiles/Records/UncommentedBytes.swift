@@ -20,6 +20,8 @@ public final class UncommentedBytes: ByteSource {
   }
 
   private let base: any ByteSource
+  /// The offset of the first record. It is the start of a line.
+  private let start: Int
   private let rules: RecordRules
   private let mark: UInt8
   private var comments: [Comment] = []
@@ -39,6 +41,7 @@ public final class UncommentedBytes: ByteSource {
     self.base = base
     self.rules = rules
     self.mark = mark
+    self.start = start
     scanned = start
   }
 
@@ -116,13 +119,16 @@ public final class UncommentedBytes: ByteSource {
       isComplete = true
       return
     }
-    scan(UnsafeRawBufferPointer(rebasing: block[..<got]))
+    try scan(UnsafeRawBufferPointer(rebasing: block[..<got]))
     scanned += got
   }
 
-  private func scan(_ text: UnsafeRawBufferPointer) {
+  private func scan(_ text: UnsafeRawBufferPointer) throws(TableError) {
     var at = 0
     while at < text.count {
+      if text[at] == 10, let comment = comments.last, comment.range.upperBound == scanned + at {
+        try checkBorder(of: comment)
+      }
       if let start = openComment {
         guard let end = text[at...].firstIndex(where: { $0 == 10 || $0 == 13 }) else { return }
         let isPair = text[end] == 13 && end + 1 < text.count && text[end + 1] == 10
@@ -138,6 +144,17 @@ public final class UncommentedBytes: ByteSource {
       pass(UnsafeRawBufferPointer(rebasing: text[at..<next]))
       at = next
     }
+  }
+
+  /// Throws if a CR is in front of a comment with an LF behind it. Without the comment, they would be one line end.
+  private func checkBorder(of comment: Comment) throws(TableError) {
+    let end = comment.range.lowerBound
+    guard end > start, try base.bytes(at: end - 1, count: 1) == [13] else { return }
+    let line = try base.lineNumber(at: end, from: start)
+    throw TableError(
+      .constraint,
+      "line \(line) is a comment between a line that ends with CR and an empty line that ends with LF; convert the line ends, for example with mac2unix"
+    )
   }
 
   /// The next mark at the start of a line, or the end.
@@ -183,7 +200,7 @@ public final class UncommentedBytes: ByteSource {
   /// record keeps its position.
   public func whole(_ table: PieceTable) throws(TableError) -> PieceTable {
     _ = try count()
-    var assembly = Assembly(comments: comments[...], base: base)
+    var assembly = Assembly(comments: comments[...], base: base, start: start)
     try assembly.put(commentsUpTo: 0)
     let staying = UncommentedBytes.staying(table.pieces)
     // For each piece, the offset of the next piece that stays.
@@ -277,12 +294,15 @@ public final class UncommentedBytes: ByteSource {
     private(set) var table = PieceTable()
     private var comments: ArraySlice<Comment>
     private let base: any ByteSource
-    /// Whether the last appended line is a comment without a line end. It was the last line of the old text.
-    private var needsLineEnd = false
+    private let start: Int
+    /// The line end that the last appended line needs. That line is a comment without one. It was the last line of the
+    /// old text.
+    private var missingLineEnd: [UInt8] = []
 
-    init(comments: ArraySlice<Comment>, base: any ByteSource) {
+    init(comments: ArraySlice<Comment>, base: any ByteSource, start: Int) {
       self.comments = comments
       self.base = base
+      self.start = start
     }
 
     var next: Comment? { comments.first }
@@ -298,8 +318,8 @@ public final class UncommentedBytes: ByteSource {
     }
 
     private mutating func endLine() {
-      if needsLineEnd { table.append(new: [10]) }
-      needsLineEnd = false
+      if !missingLineEnd.isEmpty { table.append(new: missingLineEnd) }
+      missingLineEnd = []
     }
 
     /// Appends comments if the text is at the start of a line. Otherwise returns false.
@@ -310,19 +330,30 @@ public final class UncommentedBytes: ByteSource {
         comments.removeFirst()
         endLine()
         table.append(old: comment.range)
-        needsLineEnd = try !isLineStart()
+        if try !isLineStart() { missingLineEnd = try lineEnd(inFrontOf: comment) }
       }
       return true
     }
 
     mutating func end() throws(TableError) {
-      if !comments.isEmpty, try !isLineStart() { table.append(new: [10]) }
+      if let comment = comments.first, try !isLineStart() {
+        table.append(new: try lineEnd(inFrontOf: comment))
+      }
       try put(commentsUpTo: .max)
+    }
+
+    /// The line end in front of a comment in the old text; LF if the comment is the first line.
+    private func lineEnd(inFrontOf comment: Comment) throws(TableError) -> [UInt8] {
+      let end = comment.range.lowerBound
+      let bytes = try base.bytes(at: max(start, end - 2), count: min(2, end - start))
+      if bytes == [13, 10] { return bytes }
+      return [bytes.last ?? 10]
     }
 
     private func isLineStart() throws(TableError) -> Bool {
       let last: UInt8? =
         switch table.pieces.last {
+        case .old(let range) where range.upperBound == start: nil
         case .old(let range): try base.bytes(at: range.upperBound - 1, count: 1).first
         case .new(let bytes): bytes.last
         case nil: nil

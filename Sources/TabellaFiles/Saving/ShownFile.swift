@@ -10,6 +10,8 @@ public final class ShownFile {
   private(set) var isRead = true
   private let options: SaveOptions
   private let reading: Reading
+  /// The text whose start was found to be that of a text.
+  private var checkedText: (any ByteSource)?
 
   /// Creates the file of a table, opened by this path.
   public init(path: [UInt8], _ file: OpenFile, _ options: SaveOptions, reading: Reading) {
@@ -85,7 +87,10 @@ public final class ShownFile {
       throw TableError(
         .conflict, "another program is writing its last row; try again when the row is complete")
     }
+    // A table can be asked about each of its sections. The start of a long text does not change while the text grows.
+    guard checkedText !== text.bytes else { return }
     try ShownFile.checkText(text)
+    if file.fingerprint.size >= DecodedText.sampleSize { checkedText = text.bytes }
   }
 
   /// Throws unless offsets in the text are offsets in the file, and the file looks like text.

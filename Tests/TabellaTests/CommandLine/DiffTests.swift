@@ -231,6 +231,30 @@ import Testing
     #expect(wrong.errors.contains("the column count cannot hold the value \"three\""))
   }
 
+  /// Cells with values were compared and written as their values, although the other table had text: `1.50` and an exact
+  /// number of 23 digits differed from themselves.
+  @Test func cellsOfDifferentTypesStayAsWritten() throws {
+    let number = "12345678901234567890123"
+    let words = ["-o", "types=infer", "--key", "id"]
+    try write("id,v\n1,x\n2,\(number)\n3,1.50\n", "id,v\n2,\(number)\n3,1.50\n")
+    let text = try diff(words[0], words[1], words[2], words[3]).text
+    #expect(
+      text == """
+        ~ column v: text → real
+        - 0:0  id: 1, v: x
+        changed 1 column, deleted 1 row
+
+        """)
+    try write("id,v,w\n1,x,a\n", "id,v,w\n2,,b\n3,1,c\n")
+    let lines = try diff(words[0], words[1], "--format", "apply").text
+    try ledgers.folder.write("lines", lines)
+    let applied = try ledgers.tabella(["apply", "a.csv", "lines", "-o", "types=infer"])
+    #expect(applied.status == 0, "\(lines)\(applied.errors)")
+    #expect(
+      String(decoding: try ledgers.folder.read("a.csv"), as: UTF8.self)
+        == "id,v,w\n2,,b\n3,1,c\n")
+  }
+
   private static let refused: [([String], Int32, String)] = [
     ([], 2, "the locations are missing"), (["a.csv"], 2, "the second location is missing"),
     (["a.csv", "b.csv", "c.csv"], 2, "c.csv is not expected"),

@@ -45,6 +45,16 @@ import Testing
     "{ grep '^#' \"$1\"; cat <<'END'\n\(lines)\nEND\n} > \"$1.new\" && mv \"$1.new\" \"$1\""
   }
 
+  /// `--rows -2..` opened all rows, so that the script edited rows that the user did not mean.
+  @Test func theLastRowsAreOpened() throws {
+    try folder.write("last.csv", "name,n\na,1\nb,1\nc,1\nd,1\n")
+    let result = try edit("last.csv --rows -2.. --yes", "sed -i 's/1$/9/' \"$1\"")
+    #expect(result.errors.contains("done: changed 2 rows (n)"), "\(result.errors)")
+    #expect(try text("last.csv") == "name,n\na,1\nb,1\nc,9\nd,9\n")
+    let sorted = try edit("last.csv --sort name:desc --rows -1.. --yes", "sed -i '/^[0-9]/d' \"$1\"")
+    #expect(sorted.errors.contains("done: deleted 1 row: a"), "\(sorted.errors)")
+  }
+
   // The four providers
 
   @Test func filesAreRenamed() throws {

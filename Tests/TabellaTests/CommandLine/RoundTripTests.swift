@@ -111,6 +111,17 @@ import Testing
     #expect(
       try written("csv", ["a", "sep=;"], [["sep=;", "x"]]) == Array("a,sep=;\nsep=;,x\n".utf8))
     #expect(try written("tsv", ["sep=;"], []) == Array("sep=;\n".utf8))
+    // TSV escapes the first byte, also of the marks of UTF-16.
+    #expect(try written("tsv", ["\u{FEFF}a"], []) == Array("\\xef".utf8) + [0xBB, 0xBF, 0x61, 10])
+    for (mark, escaped) in [([0xFF, 0xFE], "\\xff"), ([0xFE, 0xFF], "\\xfe")] as [([UInt8], String)] {
+      let rows = [[Cell.text(mark + [0x7A]), "x"]]
+      #expect(
+        try written("csv", ["a", "b"], rows, hasHeader: false)
+          == [0x22] + mark + Array("z\",x\n".utf8))
+      #expect(
+        try written("tsv", ["a", "b"], rows, hasHeader: false)
+          == Array(escaped.utf8) + mark[1...] + Array("z\tx\n".utf8))
+    }
   }
 
   /// An edited cell reads back as it was set, and the others stay the same.

@@ -285,6 +285,42 @@ import Testing
     #expect(moved.filter { $0.hasPrefix("# ") } == old.filter { $0.hasPrefix("# ") })
   }
 
+  /// A comment behind the last row became the last line with an LF of its own: the line end of a row that no edit named
+  /// changed, and an empty row appeared behind a byte order mark.
+  @Test func lineEndsBesideCommentsStay() throws {
+    func after(
+      _ text: String, _ edit: EditBatch.Edit, _ options: [String: String] = [:]
+    ) throws -> String {
+      let options = options.merging(["comment": "#", "delimiter": ","]) { first, _ in first }
+      let source = try open(text, options)
+      let result = try #require(source.editing).commit(EditBatch([edit]))
+      #expect(result.outcomes.allSatisfy { $0.code == nil }, "\(result)")
+      return String(decoding: try folder.read("t.csv"), as: UTF8.self)
+    }
+    for end in ["\n", "\r\n", "\r"] {
+      #expect(
+        try after("h\(end)a\(end)# c\(end)b", .delete(Self.row(1))) == "h\(end)a\(end)# c\(end)")
+      #expect(
+        try after("h\(end)a\(end)# c", .insert(at: Self.at(1), cells: [0: "b"]))
+          .hasPrefix("h\(end)a\(end)# c\(end)b"))
+    }
+    #expect(
+      try after("\u{FEFF}# note\nRome", .delete(Self.row(0)), ["header": "false"])
+        == "\u{FEFF}# note\n")
+  }
+
+  /// A comment between a CR and an empty line with an LF hid the empty row, and an edit of the row in front deleted it.
+  @Test func aCommentBetweenHalvesOfALineEndIsNamed() throws {
+    let options = ["comment": "#"]
+    let error = #expect(throws: TableError.self) {
+      _ = try readAll(open("h\na\r# x\n# y\n\nb\n", options))
+    }
+    #expect(error?.code == .constraint && error?.message.contains("line 3 is a comment") == true)
+    #expect(try cells(open("h\na\r# x\r\rb\n", options)) == [["a"], [""], ["b"]])
+    #expect(try cells(open("h\na\n# x\n\nb\n", options)) == [["a"], [""], ["b"]])
+    #expect(try cells(open("h\na\r\n# x\n\nb\n", options)) == [["a"], [""], ["b"]])
+  }
+
   /// Random edits with comments between the rows, compared with the same edits without comments. The rows are equal,
   /// and all comments remain in order, byte for byte.
   @Test(arguments: 0..<300 as Range<UInt64>)
