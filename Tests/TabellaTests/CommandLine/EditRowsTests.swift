@@ -51,7 +51,8 @@ import Testing
     let result = try edit("last.csv --rows -2.. --yes", "sed -i 's/1$/9/' \"$1\"")
     #expect(result.errors.contains("done: changed 2 rows (n)"), "\(result.errors)")
     #expect(try text("last.csv") == "name,n\na,1\nb,1\nc,9\nd,9\n")
-    let sorted = try edit("last.csv --sort name:desc --rows -1.. --yes", "sed -i '/^[0-9]/d' \"$1\"")
+    let sorted = try edit(
+      "last.csv --sort name:desc --rows -1.. --yes", "sed -i '/^[0-9]/d' \"$1\"")
     #expect(sorted.errors.contains("done: deleted 1 row: a"), "\(sorted.errors)")
   }
 

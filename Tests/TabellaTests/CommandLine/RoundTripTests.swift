@@ -113,7 +113,8 @@ import Testing
     #expect(try written("tsv", ["sep=;"], []) == Array("sep=;\n".utf8))
     // TSV escapes the first byte, also of the marks of UTF-16.
     #expect(try written("tsv", ["\u{FEFF}a"], []) == Array("\\xef".utf8) + [0xBB, 0xBF, 0x61, 10])
-    for (mark, escaped) in [([0xFF, 0xFE], "\\xff"), ([0xFE, 0xFF], "\\xfe")] as [([UInt8], String)] {
+    for (mark, escaped) in [([0xFF, 0xFE], "\\xff"), ([0xFE, 0xFF], "\\xfe")] as [([UInt8], String)]
+    {
       let rows = [[Cell.text(mark + [0x7A]), "x"]]
       #expect(
         try written("csv", ["a", "b"], rows, hasHeader: false)
