@@ -127,7 +127,8 @@ final class DelimitedText: RecordText {
       self.start = start
       let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
       // The page of the header is not used from now on.
-      reader = RecordReader(text, index, rules: rules, replacing: first)
+      reader = RecordReader(
+        text, index, rules: rules, sizes: .init(fields: width), replacing: first)
       return
     }
     guard hasFileOffsets else {
@@ -140,7 +141,7 @@ final class DelimitedText: RecordText {
     if bytes.lowerBound > start { try text.checkRecordStart(bytes.lowerBound) }
     if bytes.upperBound > start { try text.checkRecordStart(bytes.upperBound) }
     let index = RecordIndex(range, from: self.start, rules: rules, cancel: cancel)
-    reader = RecordReader(range, index, rules: rules, replacing: first)
+    reader = RecordReader(range, index, rules: rules, sizes: .init(fields: width), replacing: first)
   }
 
   /// Whether the offsets of rows are offsets in the file.

@@ -21,8 +21,8 @@ protocol RowNotes: AnyObject {
 struct RowCells: DigestedCells {
   /// The limits of a batch in bytes: of its cells, and of the records read for them.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
-  /// The number of rows that a batch should have even if they are large. Each batch has a cost per column.
-  private static let leastRows = 64
+  /// The minimum of the first limit per column, because each batch has a cost per column.
+  private static let cellsPerColumn = 512
   /// The number of line ends in a cell from which it is noted. Usually the quote of such a cell is no quote.
   private static let longCell = 20
 
@@ -46,7 +46,7 @@ struct RowCells: DigestedCells {
     // The bytes that the cells of a row need even if they are missing.
     let rowSize = request.columns.count * 8
     let cells = min(
-      max(RowCells.batchSize.cells, RowCells.leastRows * (rowSize + reader.index.averageSize)),
+      max(RowCells.batchSize.cells, request.columns.count * RowCells.cellsPerColumn),
       RowCells.batchSize.records)
     let limit = min(request.count, cells / max(1, rowSize) + 1)
     var count = 0

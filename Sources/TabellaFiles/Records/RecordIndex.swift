@@ -91,7 +91,7 @@ public final class RecordIndex {
   }
 
   /// The average size of the known records in bytes; at least 1.
-  package var averageSize: Int { max(1, (frontier - offsets[0]) / max(1, known)) }
+  var averageSize: Int { max(1, (frontier - offsets[0]) / max(1, known)) }
 
   /// Scans until ``known`` includes every record that begins at or in front of `offset`.
   func know(recordsUpTo offset: Int) throws(TableError) {

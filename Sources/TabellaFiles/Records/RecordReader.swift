@@ -30,8 +30,17 @@ public final class RecordReader {
     /// The number of bytes of found records that are copied into one page.
     public var copied = 64 << 10
 
+    /// The minimum size of a share for a thread, in bytes.
+    var share = 0
+
     /// Creates the default sizes.
     public init() {}
+
+    /// Creates sizes for records with this many fields. Pages and shares have a cost per field.
+    public init(fields: Int) {
+      next = max(next, min(fields * 128, 2 << 20))
+      share = min(fields * 256, 4 << 20)
+    }
 
     /// Sizes for a share of a text. Small shares have small buffers, because each thread has its own.
     func fitting(_ share: Int) -> Sizes {
@@ -155,10 +164,8 @@ public final class RecordReader {
   public func page(with number: Int, waits: Bool = true) throws(TableError) -> RecordPage? {
     if let page, page.numbers.contains(number) { return page }
     if let page, page.numbers.upperBound == number {
-      // A page has a cost per column, which several large records share.
-      let size = max(sizes.next, min(32 * index.averageSize, sizes.page * 8))
       return try load(
-        number, at: page.end, size, ahead: source.size == nil ? 0 : sizes.ahead, waits: waits)
+        number, at: page.end, sizes.next, ahead: source.size == nil ? 0 : sizes.ahead, waits: waits)
     }
     // Read the first unknown record directly. The index need not search for it.
     if number == index.known, !index.isComplete {

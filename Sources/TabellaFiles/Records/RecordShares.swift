@@ -110,11 +110,9 @@ extension RecordReader {
     } else {
       return nil
     }
-    // The last shares rarely end at the same time. So each thread gets several. A share has a cost per column, which
-    // several large records share.
+    // The last shares rarely end at the same time. So each thread gets several.
     let size = max(
-      min(size, max(RecordShares.least, (end - offset) / (4 * Cores.count))),
-      min(64 * index.averageSize, 4 << 20))
+      min(size, max(RecordShares.least, (end - offset) / (4 * Cores.count))), sizes.share)
     let shares = RecordShares(self, from: number, at: offset, to: end, size: size)
     guard shares.count > 1 else { return nil }
     // The shares have buffers of their own.
