@@ -150,7 +150,7 @@ public final class UncommentedBytes: ByteSource {
   private func checkBorder(of comment: Comment) throws(TableError) {
     let end = comment.range.lowerBound
     guard end > start, try base.bytes(at: end - 1, count: 1) == [13] else { return }
-    let line = try base.lineNumber(at: end, from: start)
+    let line = try base.lineNumber(at: end)
     throw TableError(
       .constraint,
       "line \(line) is a comment between a line that ends with CR and an empty line that ends with LF; convert the line ends, for example with mac2unix"
