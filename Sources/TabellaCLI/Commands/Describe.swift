@@ -236,12 +236,8 @@ extension Command {
           by: [Condition(column: 0, comparison: .equal, value: row.bytes)]),
         (try? view.hasAtMost(0)) == false
       else { throw error }
-      let line = ShellWords.line(
-        [
-          "tabella", "describe", invocation.operands[0].text, "0", "--filter",
-          "\(name) = \(row.text)",
-        ]
-        .map { Argument(Array($0.utf8)) })
+      let words = ["0", "--filter", "\(name) = \(row.text)"].map { Argument(Array($0.utf8)) }
+      let line = ShellWords.line("describe", [invocation.operands[0]], words)
       throw .usage(
         "\"\(row.text)\" is not a row name, but a value of the column \(name)", subject: "describe",
         run: CorrectedLine(text: line))

@@ -326,12 +326,7 @@ struct CorrectedLine {
 
   /// The line as text for a shell.
   var text: String {
-    if let whole { return whole }
-    let start = ["tabella", command].map { Argument(Array($0.utf8)) }
-    let mark = Argument(Array("--".utf8))
-    return isPastOptions
-      ? ShellWords.line(start + options + [mark], operands: operands)
-      : ShellWords.line(start, operands: operands, options)
+    whole ?? ShellWords.line(command, operands, options, needsMark: isPastOptions)
   }
 
   /// A line that is known.

@@ -1,22 +1,18 @@
 /// Quotes words for a shell, for command lines in messages.
 enum ShellWords {
-  /// The words, separated by blanks and quoted if necessary.
-  static func line(_ words: [Argument]) -> String {
-    words.map(quoted).joined(separator: " ")
-  }
-
-  /// The words of a command with its operands, separated by blanks and quoted if necessary.
+  /// The words of a command, separated by blanks and quoted if necessary. If `needsMark` is true, `--` is in front of the
+  /// operands, because one of them looks like an option.
   ///
   /// A shell replaces a pattern by the names of thousands of files. Of more than eight operands, the line therefore has
   /// only the first two and the last one, with `…` between them.
   static func line(
-    _ start: [Argument], operands: [Argument], _ end: [Argument] = []
+    _ command: String, _ operands: [Argument], _ options: [Argument], needsMark: Bool = false
   ) -> String {
-    let names =
-      operands.count > 8
-      ? operands[..<2].map(quoted) + ["…"] + operands.suffix(1).map(quoted)
-      : operands.map(quoted)
-    return (start.map(quoted) + names + end.map(quoted)).joined(separator: " ")
+    var names = operands.map(quoted)
+    if names.count > 8 { names.replaceSubrange(2..<names.count - 1, with: ["…"]) }
+    let options = options.map(quoted)
+    let words = needsMark ? options + ["--"] + names : names + options
+    return (["tabella", command] + words).joined(separator: " ")
   }
 
   static func quoted(_ word: String) -> String { quoted(Argument(Array(word.utf8))) }
@@ -55,7 +51,6 @@ extension Invocation {
     withoutProviderOption dropped: String? = nil, adding: [String] = []
   ) -> String {
     let operands = operands ?? self.operands
-    let start = ["tabella", command].map { Argument(Array($0.utf8)) }
     let needsMark = operands.contains { $0.bytes.first == UInt8(ascii: "-") && $0.bytes.count > 1 }
     var words: [Argument] = []
     for option in given where !without.contains(option.name) {
@@ -67,10 +62,7 @@ extension Invocation {
       words += option.words
     }
     words += adding.map { Argument(Array($0.utf8)) }
-    let mark = Argument(Array("--".utf8))
-    return needsMark
-      ? ShellWords.line(start + words + [mark], operands: operands)
-      : ShellWords.line(start, operands: operands, words)
+    return ShellWords.line(command, operands, words, needsMark: needsMark)
   }
 }
 

@@ -11,6 +11,10 @@ struct TableReader {
   /// because a view may read its whole base for each batch; and the maximum number of cells per batch.
   private static let batchSizes = (first: 1024, later: 1 << 20, cells: 7_800_000)
 
+  /// The number of rows of one of several tables from which they are read alone. Copying them together with the rows of
+  /// the next table would take longer than another call.
+  private static let aloneRows = 256
+
   let source: any TableDataSource
   let columns: [Int]
   let includesIDs: Bool
@@ -221,8 +225,7 @@ struct TableReader {
         inSection: number, knowing: min(most, first + rest + 1))
       let end = min(count.value, most)
       guard count.isExact || end == most, end - first <= rest else { break }
-      // Copying many rows would take longer than another call.
-      if runs.isEmpty, end - first >= 256, keepsTablesApart { return nil }
+      if runs.isEmpty, end - first >= TableReader.aloneRows, keepsTablesApart { return nil }
       if end > first {
         runs.append((number, first..<end))
       } else if number == path.section {

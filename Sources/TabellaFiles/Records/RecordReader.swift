@@ -39,6 +39,7 @@ public final class RecordReader {
     /// Creates sizes for records with this many fields. Pages and shares have a cost per field.
     public init(fields: Int) {
       next = max(next, min(fields * 128, 2 << 20))
+      room = next / 4
       share = min(fields * 256, 4 << 20)
     }
 

@@ -10,8 +10,8 @@ public final class ShownFile {
   private(set) var isRead = true
   private let options: SaveOptions
   private let reading: Reading
-  /// The text whose start was found to be that of a text.
-  private var checkedText: (any ByteSource)?
+  /// The text whose start was found to be that of a text. A text that is no longer shown is released.
+  private weak var checkedText: (any ByteSource)?
 
   /// Creates the file of a table, opened by this path.
   public init(path: [UInt8], _ file: OpenFile, _ options: SaveOptions, reading: Reading) {

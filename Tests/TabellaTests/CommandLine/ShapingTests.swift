@@ -70,6 +70,44 @@ import Testing
     }
   }
 
+  /// Files with many rows are read one by one, and small files together: the rows are those of the files in turn.
+  @Test func theRowsOfManyFilesAreThoseOfEach() throws {
+    var (paths, rows): ([String], [[String]]) = ([], [])
+    for (file, count) in [300, 2, 0, 256, 255, 1500, 1].enumerated() {
+      let own = (0..<count).map { ["\(file)", "\($0)"] }
+      paths.append(try folder.write("part\(file).csv", "file,row\n" + csv(own)))
+      rows += own
+    }
+    func export(_ words: String...) throws -> String {
+      let result = try run(
+        "\(buildFolder)/tabella", ["export", "--no-header"] + paths + words,
+        environment: ["LC_ALL": "C.UTF-8"])
+      #expect(result.status == 0, "\(result.errors)")
+      return result.text
+    }
+    #expect(try export() == csv(rows))
+    #expect(try export("--rows", "290..570") == csv(Array(rows[290..<570])))
+    #expect(
+      try export("--filter", "row >= 250") == csv(rows.filter { Int($0[1])! >= 250 }))
+  }
+
+  /// In a summary of several shares of a file, the first group counted the values of all groups.
+  @Test func distinctValuesOfTheFirstGroup() throws {
+    let padding = String(repeating: "x", count: 90)
+    let rows = (0..<40_000).map { ["\($0 % 1000)", "\($0 / 1000)", padding] }
+    let path = try folder.write("shares.csv", "key,value,padding\n" + csv(rows))
+    let expected = csv((0..<1000).map { ["\($0)", "40"] })
+    for threads in ["1", "2", "4"] {
+      let result = try run(
+        "\(buildFolder)/tabella",
+        ["summarize", path, "--by", "key", "--compute", "distinct value", "--format", "csv"],
+        environment: ["LC_ALL": "C.UTF-8", "TABELLA_THREADS": threads])
+      #expect(result.text.split(separator: "\n").dropFirst().map { $0 + "\n" }.joined() == expected)
+    }
+    #expect(
+      try text("summarize", path, "--compute", "distinct *", "--format", "plain").contains("1000"))
+  }
+
   /// With a decimal comma, amounts with grouped digits are numbers, and dates with points are not.
   @Test func groupedDigitsAreNumbers() throws {
     let path = try folder.write(

@@ -125,6 +125,17 @@ import Testing
     }
   }
 
+  /// A shell puts a thousand names in place of `*.csv`, and the corrected option was behind them.
+  @Test func manyFilesDoNotHideTheRemedy() throws {
+    for number in 1...9 { try folder.write("many\(number).csv", "a\n1\n") }
+    let errors = try shell("tabella export many*.csv --grep 1").errors
+    #expect(
+      errors.hasSuffix(
+        "; run: tabella export many1.csv many2.csv … many9.csv --search 1\n"), "\(errors)")
+    #expect(
+      try shell("tabella export many[1-8].csv --grep 1").errors.contains("many7.csv many8.csv --s"))
+  }
+
   /// Without arguments, the message named only `tabella help`.
   @Test func withoutWordsTheFirstStepsAreNamed() throws {
     let result = try shell("tabella")
