@@ -86,7 +86,7 @@ import Testing
       return result.text
     }
     #expect(try export() == csv(rows))
-    #expect(try export("--rows", "290..570") == csv(Array(rows[290..<570])))
+    #expect(try export("--rows", "290..570") == csv(Array(rows[290...570])))
     #expect(
       try export("--filter", "row >= 250") == csv(rows.filter { Int($0[1])! >= 250 }))
   }
