@@ -7,14 +7,17 @@
 #include <fcntl.h>
 #include <link.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 void *tabella_system_load(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -108,6 +111,16 @@ int tabella_system_open_directory(int directory, const char *name, int follow) {
   int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   int descriptor = openat(directory, name, follow ? flags : flags | O_NOFOLLOW);
   return descriptor < 0 ? -errno : descriptor;
+}
+
+int tabella_system_open_directory_below(int directory, const char *path) {
+  struct open_how how = {
+      .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+      .resolve = RESOLVE_NO_SYMLINKS,
+  };
+  /* glibc has no function for this call. */
+  long descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
+  return descriptor < 0 ? -errno : (int)descriptor;
 }
 
 bool tabella_system_is_of_kernel(int file) {

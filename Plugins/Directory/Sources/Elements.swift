@@ -15,7 +15,12 @@ extension DirectorySource: TableSupplementary {
     guard ["badge", "preview"].contains(kind), !path.isSection else { return nil }
     cancel.begin()
     let entry = try entry(at: path)
-    let examined = try examine([entry], where: { _ in true })[0]
+    let examined: Examined
+    if kind == "badge", let found = examineByPath(entry) {
+      examined = found
+    } else {
+      examined = try examine([entry], where: { _ in true })[0]
+    }
     let text =
       if !examined.isGood {
         StyledText.styled(Failure(examined.error).reason, .warning)
@@ -25,6 +30,21 @@ extension DirectorySource: TableSupplementary {
         try preview(of: entry, examined)
       }
     return text.map { .text($0) }
+  }
+
+  /// The status of an entry, with one system call, because a table shows a badge for each row. Nil if the path does not
+  /// lead to the listed entry. Only opening its folder then determines the reason.
+  private func examineByPath(_ entry: Int) -> Examined? {
+    var examined = Examined()
+    let result = (listing.path(of: entry) + [0]).withUnsafeBytes { path in
+      path.withMemoryRebound(to: CChar.self) {
+        tabella_system_status(root, $0.baseAddress!, &examined.status)
+      }
+    }
+    let folder = listing.folders[listing.folder(of: entry)]
+    guard result == 0, listing.isListed(entry, in: folder, examined.status) else { return nil }
+    examined.kind = EntryKind(mode: examined.status.mode)
+    return examined
   }
 
   // Badges

@@ -74,6 +74,10 @@ int tabella_system_status(int directory, const char *_Nonnull name, tabella_stat
  * `follow` is set. Returns a descriptor or -errno. */
 int tabella_system_open_directory(int directory, const char *_Nonnull name, int follow);
 
+/* Opens a directory for reading, by its path below another directory. Follows no symbolic links.
+ * Returns a descriptor or -errno; -ENOSYS before Linux 5.6. */
+int tabella_system_open_directory_below(int directory, const char *_Nonnull path);
+
 /* Copies bytes that wait in a pipe or a socket, and leaves them there. Returns their number; 0 if none
  * wait, or if the file is neither. tee(2) is not imported. */
 size_t tabella_system_peek(int file, void *_Nonnull buffer, size_t size);
