@@ -156,6 +156,9 @@ static int32_t finish(lines *self, const tabella_plan *plan, tabella_buffer *con
   tabella_result_begin(out, plan != NULL ? plan->batch->edit_count : 1);
   tabella_result_changes(out, plan, old_version, new_version);
   if (!dry_run) tabella_result_receipt(out, receipt.bytes, receipt.size);
+  /* Too much to keep */
+  for (i = 0; plan != NULL && receipt.size == 0 && i < plan->batch->edit_count; i++)
+    tabella_result_final(out, i);
   for (i = 0; plan != NULL && i < plan->batch->edit_count; i++)
     if (plan->to[i].row >= 0) tabella_result_id(out, i, now.ids[plan->to[i].row].text);
   if (code == TABELLA_OK) code = tabella_result_finish(out, error);

@@ -16,12 +16,14 @@ public final class EditableFile {
   public struct Saved: Hashable, Sendable {
     /// The data for ``undo(_:isDryRun:)``. Nil if nothing was saved, or if the data would be too large.
     public let receipt: [UInt8]?
+    /// Whether the receipt would be too large, so nothing can undo the save. A dry run foresees it.
+    public let isFinal: Bool
     /// A problem that occurred although the file was saved; nil if there is none.
     public let problem: String?
 
     /// The outcome of an edit that the save contains.
     public var outcome: EditResult.Outcome {
-      EditResult.Outcome(code: problem.map { _ in .io }, message: problem)
+      EditResult.Outcome(code: problem.map { _ in .io }, message: problem, isFinal: isFinal)
     }
   }
 
@@ -110,7 +112,8 @@ public final class EditableFile {
       (file, bytes) = (saved.file, wanted)
       rearm(file)
     }
-    return Saved(receipt: saved.receipt, problem: saved.problem)
+    return Saved(
+      receipt: saved.receipt, isFinal: saved.isFinal && !isUndo, problem: saved.problem)
   }
 
   private func fileSave(isUndo: Bool) -> FileSave {

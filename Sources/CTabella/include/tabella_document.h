@@ -777,11 +777,13 @@ TABELLA_HELPER int32_t tabella_document_finish_(tabella_document_source_ *self, 
   if (code != TABELLA_OK) return code;
   version = tabella_digest_of(content->bytes, content->size);
   if (plan != NULL) code = tabella_document_verify_(self, &now, plan, error);
-  if (code == TABELLA_OK && !is_dry) code = tabella_file_receipt(&self->file, content, &receipt, error);
+  if (code == TABELLA_OK) code = tabella_file_receipt(&self->file, content, &receipt, error);
   if (code == TABELLA_OK) {
     tabella_result_begin(out, plan != NULL ? plan->batch->edit_count : 1);
     tabella_result_changes(out, plan, self->file.digest.text, is_dry ? self->file.digest.text : version.text);
-    tabella_result_receipt(out, receipt.bytes, receipt.size);
+    if (!is_dry) tabella_result_receipt(out, receipt.bytes, receipt.size);
+    for (i = 0; plan != NULL && receipt.size == 0 && i < plan->batch->edit_count; i++)
+      tabella_result_final(out, i);
     for (i = 0; plan != NULL && i < plan->batch->edit_count; i++)
       if (plan->to[i].row >= 0)
         tabella_result_id(out, i, now.ids[now.sections[plan->to[i].section].first + plan->to[i].row].text);

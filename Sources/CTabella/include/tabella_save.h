@@ -72,7 +72,8 @@ TABELLA_HELPER int32_t tabella_file_save(tabella_file *file, tabella_buffer *con
                                          tabella_error *error);
 
 /* Appends the receipt of a save to `receipt`: it leads from `content`, the new bytes, back to the bytes of `file`.
- * Call it before the save. If more than 16 MiB would have to be kept, it appends nothing: the edit cannot be undone. */
+ * Call it before the save. If more than 16 MiB would have to be kept, it appends nothing: the edit cannot be
+ * undone, and its outcomes need TABELLA_OUTCOME_FINAL. */
 TABELLA_HELPER int32_t tabella_file_receipt(const tabella_file *file, const tabella_buffer *content,
                                             tabella_buffer *receipt, tabella_error *error);
 

@@ -18,6 +18,8 @@ struct Confirmation {
   let rows: [RowCells?]
   /// The outcomes of the dry run.
   let outcomes: [EditResult.Outcome]
+  /// A warning that the question contains.
+  let warning: String?
   let columns: [Column]
   let subject: String
 
@@ -48,7 +50,8 @@ struct Confirmation {
     }
     if edits.count > shown.count { Messages.put("and \(edits.count - shown.count) more\n") }
     let isLarge = edits.count > Confirmation.mostRows
-    let asked = isShared ? remark.map { "\(question) (\($0))" } ?? question : question
+    let remarks = [isShared ? remark : nil, warning].compactMap(\.self)
+    let asked = remarks.isEmpty ? question : "\(question) (\(remarks.joined(separator: "; ")))"
     let isConfirmed =
       isLarge
       ? Confirmation.answer("\(asked) Type the number of rows to confirm: ") == "\(edits.count)"

@@ -30,6 +30,8 @@ struct EditReport {
   let receipt: Receipt?
   let isDryRun: Bool
   let extent: EditExtent
+  /// A warning after the lines of a dry run.
+  var warning: String?
   /// The receipt of the edit to undo, if this is an undo.
   var undoing: Receipt?
   /// Finds the positions of inserted and moved rows; nil for an undo. This can be expensive, so it is used only
@@ -67,6 +69,7 @@ struct EditReport {
         message: "\(error.message)\(doneNote)")
     }
     if !asJSON, !isDryRun { writeLines() }
+    if !asJSON, let warning { Messages.write("dry run: \(warning)", about: subject) }
     Messages.writeDiagnostics(of: source, location: subject)
     if let failure { throw failure }
     return .done

@@ -309,8 +309,21 @@ struct EditRun {
     guard foreseen.contains(where: { $0.code == nil }) else { return }
     try Confirmation(
       question: question(edits), edits: edits, rows: rows, outcomes: foreseen,
-      columns: source.columns, subject: subject
+      warning: warning(foreseen), columns: source.columns, subject: subject
     ).ask(display: invocation.display)
+  }
+
+  /// A warning about edits that cannot be undone, from the outcomes of a dry run; nil if there are none.
+  private func warning(_ foreseen: [EditResult.Outcome]) -> String? {
+    let count = foreseen.count(where: \.isFinal)
+    guard count > 0 else { return nil }
+    let whole =
+      foreseen.count == 1
+      ? "the edit cannot be undone"
+      : "\(count == foreseen.count ? "the" : "\(count) of \(foreseen.count)") edits cannot be undone"
+    let takesBackup = table.tables[0].manifest.options.contains { $0.name == "backup" }
+    return takesBackup && invocation.options["backup"] == nil
+      ? "\(whole); --backup keeps the old file" : whole
   }
 
   /// The message that refuses edits by position, with the alternatives.
@@ -454,7 +467,7 @@ struct EditRun {
           before: before.indices.contains(number) ? before[number] : nil)
       }, columns: columns, receipt: receipt, isDryRun: invocation.isDryRun,
       extent: result?.extent ?? .nothing,
-      effects: effects)
+      warning: invocation.isDryRun ? warning(result?.outcomes ?? []) : nil, effects: effects)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
   }
 }

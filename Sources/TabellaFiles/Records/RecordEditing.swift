@@ -138,7 +138,8 @@ extension RecordEditing {
       if edits.ofSections { try sectioned?.checkReads(bytes, as: edits) }
     }
     var result = try self.result(
-      of: saved, from: before, isDryRun: batch.isDryRun, count: batch.edits.count)
+      of: saved, from: before, isDryRun: batch.isDryRun, isFinal: saved.isFinal,
+      count: batch.edits.count)
     // If the columns changed, all rows have changed. After a problem, the list of changes could be wrong.
     let isWell = result.outcomes.allSatisfy { $0.message == nil } && columns == columnsBefore
     // Edits of sections were checked before the save.
@@ -155,7 +156,8 @@ extension RecordEditing {
     try checkEditable()
     let save = shownFile.save(cancel: cancel, isUndo: true)
     let saved = try save.save(save.undoing(receipt), edited: [], isDryRun: isDryRun) { _ in }
-    var result = try result(of: saved, from: before, isDryRun: isDryRun, count: 1)
+    var result = try result(
+      of: saved, from: before, isDryRun: isDryRun, isFinal: false, count: 1)
     // A receipt beside a code would undo the rest of an undo. This undo was complete.
     if result.outcomes[0].code != nil { result.receipt = nil }
     return result
@@ -163,7 +165,7 @@ extension RecordEditing {
 
   /// Shows the saved file. It throws nothing, because the edits are done.
   private func result(
-    of saved: FileSave.Saved, from before: Version?, isDryRun: Bool, count: Int
+    of saved: FileSave.Saved, from before: Version?, isDryRun: Bool, isFinal: Bool, count: Int
   ) throws(TableError) -> EditResult {
     var (problem, notice) = (saved.problem, String?.none)
     let isSaved = saved.file !== shownFile.file
@@ -183,7 +185,7 @@ extension RecordEditing {
       }
     }
     let outcome = EditResult.Outcome(
-      code: problem.map { _ in .io }, message: problem ?? notice)
+      code: problem.map { _ in .io }, message: problem ?? notice, isFinal: isFinal)
     let after =
       isSaved ? shownFile.version(of: saved.file.fingerprint.version) : before
     return EditResult(

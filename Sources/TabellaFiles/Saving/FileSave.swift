@@ -11,8 +11,10 @@ public struct FileSave {
   public struct Saved {
     /// The file after the save.
     public let file: OpenFile
-    /// The data for ``undoing(_:)``; nil if it would be too large.
+    /// The data for ``undoing(_:)``; nil after a dry run, and if nothing can undo the save.
     public let receipt: [UInt8]?
+    /// Whether the receipt would be too large, so nothing can undo the save. A dry run foresees it.
+    public let isFinal: Bool
     /// A problem that occurred although the file was saved, or that the file is half written; nil if there is none.
     public let problem: String?
   }
@@ -68,16 +70,18 @@ public struct FileSave {
       }
       try verify(PieceBytes(table, of: file.bytes()))
     }
-    if isDryRun || isNothing { return Saved(file: file, receipt: nil, problem: nil) }
+    if isNothing { return Saved(file: file, receipt: nil, isFinal: false, problem: nil) }
+    let old = BufferedBytes(file.bytes())
+    if isDryRun {
+      return Saved(
+        file: file, receipt: nil, isFinal: try inverse(of: table, old) == nil, problem: nil)
+    }
     try lock(file)
     defer { _ = tabella_system_unlock(file.descriptor) }
     // The last owner of the lock may have saved the file, or may have been killed during its save.
     try target.checkHolds(file.fingerprint)
     if let kept, try kept.isTaken() { throw TableError(.readOnly, kept.interruption) }
-    let old = BufferedBytes(file.bytes())
-    let inverse = try table.inverse(
-      of: old, size: file.fingerprint.size, mostBytes: FileSave.mostOldBytes,
-      mostPieces: FileSave.mostPieces)
+    let inverse = try inverse(of: table, old)
     let content =
       inverse == nil
       ? nil : try ContentDigest.digest(of: PieceBytes(table, of: old), size: table.size)
@@ -102,7 +106,16 @@ public struct FileSave {
           version: written.file.fingerprint.version, content: content, place: target.path, table: $0
         ).bytes
       },
-      problem: written.problem)
+      isFinal: inverse == nil, problem: written.problem)
+  }
+
+  /// The table that restores the old bytes; nil if it would be too large for a receipt.
+  private func inverse(
+    of table: PieceTable, _ old: BufferedBytes
+  ) throws(TableError) -> PieceTable? {
+    try table.inverse(
+      of: old, size: file.fingerprint.size, mostBytes: FileSave.mostOldBytes,
+      mostPieces: FileSave.mostPieces)
   }
 
   /// Throws if a save in place was interrupted, because another save would hide that the file is half written.

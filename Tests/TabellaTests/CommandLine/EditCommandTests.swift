@@ -196,6 +196,28 @@ import Testing
     #expect(result.errors.contains("(cannot be undone)"))
   }
 
+  /// The user learned only after the edit that it could not be undone.
+  @Test(arguments: [[], ["--isolate"]])
+  func aDryRunSaysWhatCannotBeUndone(_ isolation: [String]) throws {
+    let row = String(repeating: "a", count: 1 << 20) + "\n"
+    try ledgers.folder.write("large.csv", "name\n" + String(repeating: row, count: 17))
+    let delete = ["delete", "large.csv", "--filter", "name != b"] + isolation
+    let warning = "cannot be undone; --backup keeps the old file"
+    let all = try ledgers.tabella(delete + ["--dry-run"])
+    #expect(all.status == 0, "\(all.errors)")
+    #expect(all.errors == "tabella: large.csv: dry run: the edits \(warning)\n", "\(all.errors)")
+    let asked = try ledgers.onTerminal(delete, answers: [("[y/N] ", "n")])
+    #expect(asked.text.contains("large.csv? (the edits \(warning)) [y/N] "))
+    for other in [["-n", "15"], ["--backup"]] {
+      let quiet = try ledgers.tabella(delete + ["--dry-run"] + other)
+      #expect(quiet.status == 0 && !quiet.errors.contains("--backup"), "\(quiet.errors)")
+    }
+    let json = try ledgers.tabella(delete + ["--dry-run", "--json"])
+    let outcomes = try #require(jsonObject(json.text)["outcomes"] as? [[String: Any]])
+    #expect(outcomes.count == 17 && outcomes.allSatisfy { $0["final"] as? Bool == true })
+    #expect(json.errors.isEmpty)
+  }
+
   /// An error after the edit leaves the edit done, with a receipt.
   @Test func anErrorAfterTheEditLeavesItDone() throws {
     let result = try ledgers.tabella(

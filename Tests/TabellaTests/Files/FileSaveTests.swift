@@ -596,10 +596,12 @@ import Testing
       let path = Array(try folder.write("a", [UInt8](repeating: 97, count: count)).utf8)
       var table = PieceTable()
       table.append(new: [98])
-      let saved = try FileSave(
-        path: path, OpenFile(path: path), SaveOptions(), cancel: CancelFlag()
-      ).save(table, edited: [], isDryRun: false) { _ in }
-      #expect((saved.receipt != nil) == isKept)
+      let save = try FileSave(
+        path: path, OpenFile(path: path), SaveOptions(), cancel: CancelFlag())
+      let foreseen = try save.save(table, edited: [], isDryRun: true) { _ in }
+      #expect(foreseen.isFinal != isKept && foreseen.receipt == nil)
+      let saved = try save.save(table, edited: [], isDryRun: false) { _ in }
+      #expect((saved.receipt != nil) == isKept && saved.isFinal != isKept)
       #expect(try folder.read("a") == [98])
     }
   }
