@@ -37,8 +37,9 @@ final class EditedTable {
     try rows.indices.map { try source.sections?.title(.header, ofSection: $0) }
   }
 
-  func attempt(_ batch: EditBatch) -> Result<EditResult, TableError> {
+  func attempt(_ batch: EditBatch) throws -> Result<EditResult, TableError> {
     do throws(TableError) { return .success(try editing.commit(batch)) } catch {
+      guard error.code != .misbehaved else { throw LawBroken("\(batch.edits): \(error.message)") }
       return .failure(error)
     }
   }

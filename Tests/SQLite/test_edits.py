@@ -303,6 +303,13 @@ class Edits(support.Case):
         self.db.execute("COMMIT")
         self.assertEqual(sorted(os.listdir(inner)), ["new", "renamed", "x", "z"])
         self.fails("UPDATE t SET size = 5 WHERE name = 'x'", "size")
+        # A new entry has cells that are fixed later.
+        self.db.execute("INSERT INTO t(name, kind) VALUES ('folder', 'directory')")
+        self.db.execute("INSERT INTO t(name, kind, target) VALUES ('link', 'link', 'x')")
+        self.assertTrue((inner / "folder").is_dir())
+        self.assertEqual(os.readlink(inner / "link"), "x")
+        self.fails("INSERT INTO t(name, size) VALUES ('large', 5)", "size cannot be chosen")
+        self.fails("UPDATE t SET kind = 'file' WHERE name = 'folder'", "kind")
 
     def test_a_process(self):
         child = subprocess.Popen(["sleep", "60"])

@@ -84,10 +84,7 @@ public final class TableFollower {
     let batch = try changes.pull()
     // Another follower, or an edit, has moved the source.
     if batch.from != version { isBehind = true }
-    guard source.columns == shape else {
-      isBehind = true
-      throw TableError(.conflict, "the columns of the table changed; open it again")
-    }
+    try checkColumns()
     if !isBehind, let list = batch.changes {
       do throws(TableError) {
         return try apply(list, of: batch)
@@ -152,9 +149,17 @@ public final class TableFollower {
       } catch {
         guard error.code == .conflict, attempt < Self.attempts else { throw error }
         _ = try changes.pull()
+        try checkColumns()
       }
     }
     throw TableError(.conflict, "the table changes faster than it can be read")
+  }
+
+  /// Throws ``TableError`` with `.conflict` if a pull changed the columns.
+  private func checkColumns() throws(TableError) {
+    guard source.columns != shape else { return }
+    isBehind = true
+    throw TableError(.conflict, "the columns of the table changed; open it again")
   }
 
   /// The ids that the snapshot keeps of the rows that changes name.

@@ -12,6 +12,9 @@ extension Condition {
       let comparison = Comparison(frontOf: rest)
     else {
       let name = string.prefix { !"=!<>~".contains($0) }
+      if names.names.isEmpty, name.utf8.count < string.utf8.count, !name.trimmed.isEmpty {
+        throw names.unknown(name.trimmed)
+      }
       if name.utf8.count < string.utf8.count,
         let meant = Suggestion.nearest(to: name.trimmed, among: names.names),
         meant != name.trimmed

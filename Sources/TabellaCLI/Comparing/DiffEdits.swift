@@ -12,6 +12,8 @@ struct DiffEdits: DiffFormat {
   private var laterCount = 0
   private var newSections: Set<Int> = []
   private var settable: [Bool]?
+  /// Whether a dry run has shown which columns a new row can have.
+  private var hasTriedInsertion = false
 
   init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
     self.run = run
@@ -51,8 +53,39 @@ struct DiffEdits: DiffFormat {
             column: pair.old), subject: run.old.subject)
       }
     }
+    if case .insert(let path) = detail.change, !path.isSection, !hasTriedInsertion {
+      try tryInsertion(detail, of: path)
+      hasTriedInsertion = true
+    }
     try lines.append(detail, as: .edits(byID: run.namesRowsByID), to: &text)
     text.append(10)
+  }
+
+  /// Throws if a new row cannot have one of its cells. A dry run tells, because a new row can have cells that cannot be
+  /// set later, such as the kind of a file.
+  private func tryInsertion(
+    _ detail: TableComparison.Detail, of path: IndexPath
+  ) throws(Failure) {
+    guard let settable, settable.contains(false), let editing = run.old.source.editing else {
+      return
+    }
+    var cells: [Int: Cell] = [:]
+    for (pair, cell) in zip(run.columns.pairs, detail.newCells) where cell != .missing {
+      cells[pair.old] = cell
+    }
+    do throws(TableError) {
+      let start = IndexPath(section: path.section, row: 0)
+      _ = try editing.commit(EditBatch([.insert(at: start, cells: cells)], isDryRun: true))
+    } catch {
+      guard let column = error.column, settable.indices.contains(column), !settable[column] else {
+        return
+      }
+      throw .of(
+        TableError(
+          error.code,
+          "row \(path.name) is new: \(error.message); choose other columns with --columns",
+          column: column), subject: run.old.subject)
+    }
   }
 
   func end(_ counts: DiffCounts, failure: Failure?) throws(Failure) {

@@ -266,8 +266,16 @@ struct EditRun {
       while !taken.insert(proposed).inserted { proposed.row += 1 }
       edits[number].target = proposed
       // In a sorted view the new position is known only after the edit.
-      edits[number].isTargetSure = edits.count == 1 && invocation.sort == nil
+      if edits.count == 1, invocation.sort == nil {
+        edits[number].isTargetSure = try keepsGroup(of: path, movedTo: target)
+      }
     }
+  }
+
+  /// Whether the group of a row still exists after the row has moved to another group.
+  private func keepsGroup(of path: IndexPath, movedTo target: IndexPath) throws(TableError) -> Bool {
+    guard invocation.sectionBy != nil, path.section != target.section else { return true }
+    return try source.numberOfRows(inSection: path.section, knowing: 2).value > 1
   }
 
   /// The current rows of the edits; nil for insertions.

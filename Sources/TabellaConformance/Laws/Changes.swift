@@ -22,7 +22,7 @@ extension Law {
       let table = try EditedTable(trial, open)
       // If all openings are the same object, there is no second editor.
       guard table.source !== watching.source else { return }
-      guard let batch = try trial.drawBatch(table), case .success = table.attempt(batch) else {
+      guard let batch = try trial.drawBatch(table), case .success = try table.attempt(batch) else {
         continue
       }
       try watching.pull()

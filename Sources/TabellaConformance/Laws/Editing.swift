@@ -12,10 +12,10 @@ extension Law {
     try trial.forEachCommit { table, batch in
       var batch = batch
       batch.isDryRun = true
-      let dry = table.attempt(batch)
+      let dry = try table.attempt(batch)
       try table.expectUnchanged("a dry run")
       batch.isDryRun = false
-      let real = table.attempt(batch)
+      let real = try table.attempt(batch)
       switch (dry, real) {
       case (.success(let dry), .success(let real)):
         try require(
@@ -42,7 +42,7 @@ extension Law {
       let before = table.rows
       let columns = table.source.columns
       let version = try table.source.version()
-      let result = table.attempt(batch)
+      let result = try table.attempt(batch)
       guard case .success(let result) = result else {
         try table.expectUnchanged("a refused batch")
         return .failure(TableError(.constraint, "refused"))
@@ -97,7 +97,7 @@ extension Law {
     for _ in 0..<20 where done < wanted {
       guard let batch = try trial.drawBatch(table) else { break }
       let before = table.rows
-      guard case .success = table.attempt(batch) else { continue }
+      guard case .success = try table.attempt(batch) else { continue }
       let after = try table.reread()
       if same(before, after) { continue }
       done += 1
@@ -132,7 +132,7 @@ extension Law {
       }
       var batch = batch
       batch.version = version
-      let result = table.attempt(batch)
+      let result = try table.attempt(batch)
       _ = try table.reread()
       let now = try table.source.version()
       if case .success = result, now != version {
@@ -155,7 +155,7 @@ extension Law {
     try trial.forEachCommit { table, batch in
       // A table that is not editable at all may report that first.
       var codes: [TableError.Code] = [.notFound, .invalidArgument]
-      if case .failure(let error) = table.attempt(EditBatch(batch.edits, isDryRun: true)),
+      if case .failure(let error) = try table.attempt(EditBatch(batch.edits, isDryRun: true)),
         error.code == .readOnly
       {
         codes.append(.readOnly)
@@ -173,7 +173,7 @@ extension Law {
         }
       }
       for forbidden in try trial.forbiddenEdits(table) {
-        let result = table.attempt(EditBatch([forbidden]))
+        let result = try table.attempt(EditBatch([forbidden]))
         if case .success(let result) = result {
           try require(
             result.outcomes.first?.code != nil,
@@ -181,7 +181,7 @@ extension Law {
         }
       }
       try table.expectUnchanged("a refused batch")
-      let result = table.attempt(batch)
+      let result = try table.attempt(batch)
       _ = try table.reread()
       return result
     }
@@ -197,7 +197,7 @@ extension Law {
     for _ in 0..<trial.repetitions(20, least: 3) {
       guard let (path, column, cell) = try trial.drawSet(table) else { break }
       let batch = EditBatch([.set(.path(path), cells: [column: cell])])
-      guard case .success(let result) = table.attempt(batch), result.outcomes.first?.code == nil
+      guard case .success(let result) = try table.attempt(batch), result.outcomes.first?.code == nil
       else {
         try table.expectUnchanged("a refused batch")
         continue
@@ -248,7 +248,7 @@ extension Law {
       guard let (edit, isAllowed) = try trial.drawSectionEdit(table, titles, round) else {
         continue
       }
-      let result = table.attempt(EditBatch([edit]))
+      let result = try table.attempt(EditBatch([edit]))
       guard case .success(let result) = result, result.outcomes.first?.code == nil else {
         try table.expectUnchanged("a refused edit of a section")
         continue
@@ -280,7 +280,7 @@ extension Law {
     guard try trial.editedTable().source.undoing != nil else { throw Skipped(reason: "no undo") }
     try trial.forEachCommit { table, batch in
       let before = table.rows
-      let result = table.attempt(batch)
+      let result = try table.attempt(batch)
       let after = try table.reread()
       guard case .success(let done) = result, let receipt = done.receipt, !done.hasFinalEdits,
         let undoing = table.source.undoing
@@ -310,7 +310,7 @@ extension Law {
     }
     // A receipt must work in a later source, after the original one is gone.
     let table = try trial.editedTable()
-    guard let batch = try trial.drawBatch(table), case .success(let done) = table.attempt(batch),
+    guard let batch = try trial.drawBatch(table), case .success(let done) = try table.attempt(batch),
       let receipt = done.receipt, !done.hasFinalEdits
     else { return }
     _ = try table.open().undoing?.undo(receipt, isDryRun: false)

@@ -65,7 +65,7 @@ extension Law {
     }
     batch.isDryRun = true
     try trial.requireReturn("a dry run", of: table.source, calls: 1, rounds: 40) {
-      _ = table.attempt(batch)
+      _ = try table.attempt(batch)
     }
     try table.expectUnchanged("a dry run")
   }

@@ -61,6 +61,19 @@ public struct FileSave {
     let target = try SaveTarget(path: path, of: file)
     try target.checkMayBeSaved(file, options)
     let isNothing = table.isIdentity(ofSize: file.fingerprint.size)
+    func check() throws(TableError) {
+      try target.checkHolds(file.fingerprint)
+      try checkUnchanged(edited)
+    }
+    func verifyOrConflict(_ bytes: any ByteSource) throws(TableError) {
+      do throws(TableError) {
+        try verify(bytes)
+      } catch {
+        // If another program changed the file meanwhile, the new bytes are wrong because of that.
+        try check()
+        throw error
+      }
+    }
     if isDryRun, !isNothing {
       if options.isInPlace {
         try InPlaceSave(target, file, keepingIn: kept, cancel: cancel)
@@ -68,7 +81,7 @@ public struct FileSave {
       } else {
         try Replacement(target, file, cancel: cancel).tryOut(size: table.size)
       }
-      try verify(PieceBytes(table, of: file.bytes()))
+      try verifyOrConflict(PieceBytes(table, of: file.bytes()))
     }
     if isNothing { return Saved(file: file, receipt: nil, isFinal: false, problem: nil) }
     let old = BufferedBytes(file.bytes())
@@ -85,17 +98,13 @@ public struct FileSave {
     let content =
       inverse == nil
       ? nil : try ContentDigest.digest(of: PieceBytes(table, of: old), size: table.size)
-    let check = { () throws(TableError) in
-      try target.checkHolds(file.fingerprint)
-      try checkUnchanged(edited)
-    }
     let written: WrittenFile
     if options.isInPlace {
       written = try InPlaceSave(target, file, keepingIn: kept, cancel: cancel)
-        .save(table, backup: options.backupSuffix, check: check, verify: verify)
+        .save(table, backup: options.backupSuffix, check: check, verify: verifyOrConflict)
     } else {
       written = try Replacement(target, file, cancel: cancel)
-        .save(table, backup: options.backupSuffix, check: check, verify: verify)
+        .save(table, backup: options.backupSuffix, check: check, verify: verifyOrConflict)
     }
     // No receipt can restore a half-written file.
     let receipt = written.isWhole ? inverse : nil

@@ -55,16 +55,23 @@ package struct UndoWithReceipt {
       willCommit: willCommit,
       commit: { () throws(TableError) in
         let result = try undoing.undo(bytes, isDryRun: isDryRun)
-        if !isDryRun { try check(result) }
+        if !isDryRun { try check(result, of: undoing) }
         return result
       },
       summary: { _ in receipt.summary }, remainder: { _ in receipt.remainder })
   }
 
-  /// Throws ``TableError`` with `.misbehaved` if the edit changed the version of the table, and its undo did not.
-  private func check(_ result: EditResult) throws(TableError) {
+  /// Throws ``TableError`` with `.misbehaved` if the undo was reported as done, and nothing was undone.
+  ///
+  /// That is suspected if the version changed with the edit and did not change with its undo. But the edit may have been
+  /// made in a view, whose versions depend on more cells, and another program may have changed the table at the same
+  /// time. So a dry run decides: a receipt cannot be used twice.
+  private func check(
+    _ result: EditResult, of undoing: any TableUndoing
+  ) throws(TableError) {
     guard let from = receipt.from, receipt.to != from, result.outcomes.first?.code == nil,
-      let now = result.changes.to, result.changes.from == now, now.token != from
+      let now = result.changes.to, result.changes.from == now, now.token != from,
+      let again = try? undoing.undo(bytes, isDryRun: true), again.outcomes.first?.code == nil
     else { return }
     try blaming(receipt.provider, for: "undo.undo") { () throws(TableError) in
       var error = TableError(

@@ -231,6 +231,27 @@ import Testing
     #expect(wrong.errors.contains("the column count cannot hold the value \"three\""))
   }
 
+  /// The lines contained cells that no new entry of a folder can have, so `apply` refused them.
+  @Test func newEntriesNeedColumnsThatCanBeChosen() throws {
+    try FileManager.default.createDirectory(
+      atPath: ledgers.folder.path + "/old", withIntermediateDirectories: false)
+    try FileManager.default.createDirectory(
+      atPath: ledgers.folder.path + "/new/inner", withIntermediateDirectories: true)
+    let words = ["diff", "old", "new", "--key", "name", "--format", "apply"]
+    let all = try ledgers.tabella(words)
+    #expect(all.status == 4 && all.output.isEmpty)
+    #expect(
+      all.errors.contains(
+        "row 0:0 is new: size cannot be chosen for a new entry; choose other columns with --columns"),
+      "\(all.errors)")
+    let some = try ledgers.tabella(words + ["--columns", "name,kind,mode"])
+    #expect(some.status == 0, "\(some.errors)")
+    try ledgers.folder.write("edits.jsonl", some.text)
+    let done = try ledgers.tabella("apply", "old", "edits.jsonl")
+    #expect(done.status == 0, "\(done.errors)")
+    #expect(try ledgers.tabella(words.dropLast(2) + ["--columns", "name,kind,mode"]).status == 0)
+  }
+
   /// Cells with values were compared and written as their values, although the other table had text: `1.50` and an exact
   /// number of 23 digits differed from themselves.
   @Test func cellsOfDifferentTypesStayAsWritten() throws {

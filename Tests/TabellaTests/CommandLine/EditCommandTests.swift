@@ -218,6 +218,39 @@ import Testing
     #expect(json.errors.isEmpty)
   }
 
+  /// The group of a row that leaves it can vanish, and then the other groups have other numbers. A dry run printed the
+  /// number of before.
+  @Test func aDryRunDoesNotPredictThePlaceInAnotherGroup() throws {
+    try ledgers.folder.write("t.csv", "i,g\n2,a\n1,b\n0,c\n3,c\n")
+    let words = ["--section-by", "g", "--dry-run", "--json"]
+    func place(_ row: String, _ target: String) throws -> String? {
+      let result = try ledgers.tabella(["move", "t.csv", row, target] + words)
+      let outcomes = try #require(jsonObject(result.text)["outcomes"] as? [[String: Any]])
+      return outcomes[0]["to"] as? String
+    }
+    #expect(try place("0:0", "2:0") == nil)
+    #expect(try place("2:0", "0:0") == "0:0")
+    #expect(try place("2:0", "2:1") == "2:1")
+    let real = try ledgers.tabella("move", "t.csv", "0:0", "2:0", "--section-by", "g", "--json")
+    #expect(real.text.contains(#""to":"1:0""#), "\(real.text)")
+  }
+
+  /// A worker could not write the old bytes into the user's state folder.
+  @Test(arguments: ["t.csv", "t.txt"])
+  func savesInPlaceInAWorker(_ name: String) throws {
+    let path = try ledgers.folder.write(name, "a\n1\n")
+    let cell = name == "t.csv" ? "a=2" : "line=2"
+    let words = ["set", name, name == "t.csv" ? "0" : "1", cell, "--in-place", "--isolate"]
+    let dry = try ledgers.tabella(words + ["--dry-run"])
+    #expect(dry.status == 0, "\(dry.errors)")
+    let result = try ledgers.tabella(words)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "a\n2\n")
+    let undo = try ledgers.tabella("undo", name, "--in-place", "--isolate")
+    #expect(undo.status == 0, "\(undo.errors)")
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "a\n1\n")
+  }
+
   /// An error after the edit leaves the edit done, with a receipt.
   @Test func anErrorAfterTheEditLeavesItDone() throws {
     let result = try ledgers.tabella(

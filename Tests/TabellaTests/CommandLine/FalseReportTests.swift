@@ -48,6 +48,28 @@ import Testing
     #expect(try ledgers.content().hasPrefix("Ada\t1\n"))
   }
 
+  /// An edit in a view changes the version of the view, although the version of the folder contains no modes. The undo
+  /// was made, and was reported as one without effect.
+  @Test func theUndoOfAnEditInAViewIsNoFalseReport() throws {
+    let folder = ledgers.folder.path + "/v"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let file = try ledgers.folder.write("v/a", "")
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+    func mode() throws -> Int? {
+      try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+    }
+    let set = try ledgers.tabella(
+      "set", "v", "--filter", "mode = rw-r--r--", "mode=600", "--yes")
+    #expect(try set.status == 0 && mode() == 0o600, "\(set.errors)")
+    for expected in [0o644, 0o600] {
+      let last = try #require(ledgers.receiptIDs.last)
+      let undo = try ledgers.tabella("undo", "receipt:\(last)")
+      #expect(try undo.status == 0 && mode() == expected, "\(undo.errors)")
+    }
+    let log = try ledgers.tabella("log", "v", "--format", "csv", "--columns", "undone").lines
+    #expect(log == ["undone", "false", "true", "true"], "\(log)")
+  }
+
   /// The end of a worker that releases a source had no line. All rows are printed, so the command succeeds.
   @Test func anEndAtTheReleaseIsAWarning() throws {
     let result = try ledgers.tabella("count", "a.ledger", "-o", "crashes=release")

@@ -115,6 +115,19 @@ private typealias IndexPath = Tabella.IndexPath
     }
   }
 
+  /// A file that was empty for a moment, while the follower read it again, was an invalid argument.
+  @Test func columnsThatVanishDuringAComparisonAreAConflict() throws {
+    var generator = SeededGenerator(seed: 1)
+    let old = NaiveTable.random(&generator, ids: 0...9)
+    let source = MovingTable(old, hasIDs: false)
+    let follower = try TableFollower(source)
+    source.coming = [(old.changed(&generator, ids: 0...9), nil), (NaiveTable([]), nil)]
+    source.conflicts = 1
+    source.losesColumns = true
+    let error = try #require(throws: TableError.self) { try follower.pull() }
+    #expect(error.code == .conflict && error.message.contains("columns"), "\(error)")
+  }
+
   /// A source that reports a changed row, although the followed columns did not change, causes no change.
   @Test func otherColumnsAreNoChange() throws {
     let old = NaiveTable([

@@ -43,14 +43,14 @@ enum BrokenEdit: String, CaseIterable {
   case dryRunEdits, dryRunIsSure, wrongChange, forgottenChange, otherVersion, staleIsFine,
     takesTwice, halfDone, setsNothing, setsAnotherRow, setsAnotherAndSaysSo, newIDForSet,
     undoesNothing, undoesTwice, undoesDryly, deletesAnotherAndSaysSo, insertsNoCells,
-    keepsTheVersion, setsWhatCannotBeSet, forgetsTitles, movesFixedSections
+    keepsTheVersion, setsWhatCannotBeSet, forgetsTitles, movesFixedSections, isRefuted
 
   /// The law that must notice the lie.
   var law: String {
     switch self {
     case .dryRunEdits, .dryRunIsSure: "dry-runs-change-nothing"
     case .wrongChange, .forgottenChange, .otherVersion, .deletesAnotherAndSaysSo, .insertsNoCells,
-      .keepsTheVersion:
+      .keepsTheVersion, .isRefuted:
       "edits-replay"
     case .staleIsFine: "stale-versions-conflict"
     case .takesTwice, .halfDone, .setsWhatCannotBeSet: "refused-edits-change-nothing"
@@ -130,6 +130,9 @@ final class LawBreaker: TableDataSource, TableEditing, TableSectionEditing, Tabl
     case .dryRunEdits: honest.isDryRun = false
     case .dryRunIsSure where !batch.isDryRun && batch.edits.count > 1:
       throw TableError(.constraint, "not two at once")
+    case .isRefuted where !batch.isDryRun:
+      // The host throws this error. The laws took the edit for a refused one, and were skipped.
+      throw TableError(.misbehaved, "reported another version than that of the table")
     case .staleIsFine: honest.version = nil
     case .takesTwice: honest.edits = Array(Set(batch.edits))
     case .halfDone where batch.edits.count > 1:

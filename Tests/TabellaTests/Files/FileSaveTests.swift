@@ -606,6 +606,33 @@ import Testing
     }
   }
 
+  /// If another program changed the file during the save, the new bytes were wrong, and the error was that of wrong bytes.
+  @Test(arguments: [false, true])
+  func aChangeDuringTheVerificationIsAConflict(_ isInPlace: Bool) throws {
+    let path = try folder.write("a", [UInt8](repeating: 97, count: 100))
+    var table = PieceTable()
+    table.append(old: 0..<50)
+    table.append(new: [98])
+    var options = SaveOptions()
+    options.isInPlace = isInPlace
+    for isDryRun in [true, false] {
+      for changes in [false, true] {
+        let save = try FileSave(
+          path: Array(path.utf8), OpenFile(path: Array(path.utf8)), options, cancel: CancelFlag())
+        let error = try #require(throws: TableError.self) {
+          try save.save(table, edited: [], isDryRun: isDryRun) { _ throws(TableError) in
+            if changes, let file = fopen(path, "a") {
+              fputs("other", file)
+              fclose(file)
+            }
+            throw TableError(.constraint, "wrong")
+          }
+        }
+        #expect(error.code == (changes ? .conflict : .constraint), "\(error)")
+      }
+    }
+  }
+
   /// A `set` of half a million rows could not be undone, although their old cells had few bytes.
   @Test func manySmallPiecesHaveAReceipt() throws {
     let count = 600_000

@@ -2,7 +2,7 @@ import Tabella
 
 /// A table that shows a new content after each pull.
 final class MovingTable: TableDataSource, TableSections, TableIdentity, TableChanges {
-  let columns: [Column]
+  private(set) var columns: [Column]
   let hasIDs: Bool
   private let hasSections: Bool
   var content: NaiveTable
@@ -10,6 +10,8 @@ final class MovingTable: TableDataSource, TableSections, TableIdentity, TableCha
   var coming: [(content: NaiveTable, list: [ChangeBatch.Change]?)] = []
   /// The number of reads that fail with a conflict before the table can be read.
   var conflicts = 0
+  /// Whether the last content has no columns, as an empty file has none.
+  var losesColumns = false
   /// The number of rows that were returned.
   var rowsRead = 0
   /// The function that the table was given to notify.
@@ -70,6 +72,7 @@ final class MovingTable: TableDataSource, TableSections, TableIdentity, TableCha
     let next = coming.removeFirst()
     content = next.content
     number += 1
+    if losesColumns, coming.isEmpty { columns = [] }
     return ChangeBatch(from: before, to: version(), changes: next.list)
   }
 }
