@@ -229,7 +229,7 @@ import Testing
       return outcomes[0]["to"] as? String
     }
     #expect(try place("0:0", "2:0") == nil)
-    #expect(try place("2:0", "0:0") == "0:0")
+    #expect(try place("2:0", "0:0") == "0:1")
     #expect(try place("2:0", "2:1") == "2:1")
     let real = try ledgers.tabella("move", "t.csv", "0:0", "2:0", "--section-by", "g", "--json")
     #expect(real.text.contains(#""to":"1:0""#), "\(real.text)")

@@ -155,8 +155,7 @@ private typealias Host = TabellaHost.Host
     for entry in host.catalogue.entries {
       #expect(entry.isShipped)
       #expect(host.grantedPermissions(for: entry) == entry.manifest.permissions)
-      let hasPermissions = ["directory", "processes"].contains(entry.manifest.id)
-      #expect((entry.manifest.permissions != .none) == hasPermissions)
+      #expect(entry.manifest.permissions != .none)
     }
   }
 
