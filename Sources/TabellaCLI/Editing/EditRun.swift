@@ -273,7 +273,8 @@ struct EditRun {
   }
 
   /// Whether the group of a row still exists after the row has moved to another group.
-  private func keepsGroup(of path: IndexPath, movedTo target: IndexPath) throws(TableError) -> Bool {
+  private func keepsGroup(of path: IndexPath, movedTo target: IndexPath) throws(TableError) -> Bool
+  {
     guard invocation.sectionBy != nil, path.section != target.section else { return true }
     return try source.numberOfRows(inSection: path.section, knowing: 2).value > 1
   }

@@ -310,7 +310,8 @@ extension Law {
     }
     // A receipt must work in a later source, after the original one is gone.
     let table = try trial.editedTable()
-    guard let batch = try trial.drawBatch(table), case .success(let done) = try table.attempt(batch),
+    guard let batch = try trial.drawBatch(table),
+      case .success(let done) = try table.attempt(batch),
       let receipt = done.receipt, !done.hasFinalEdits
     else { return }
     _ = try table.open().undoing?.undo(receipt, isDryRun: false)

@@ -242,7 +242,8 @@ import Testing
     #expect(all.status == 4 && all.output.isEmpty)
     #expect(
       all.errors.contains(
-        "row 0:0 is new: size cannot be chosen for a new entry; choose other columns with --columns"),
+        "row 0:0 is new: size cannot be chosen for a new entry; choose other columns with --columns"
+      ),
       "\(all.errors)")
     let some = try ledgers.tabella(words + ["--columns", "name,kind,mode"])
     #expect(some.status == 0, "\(some.errors)")
