@@ -119,7 +119,7 @@ package enum Confinement {
   }
 
   /// The error for a path that leads to another file than a moment ago.
-  static func replaced(_ path: [UInt8]) -> TableError {
+  package static func replaced(_ path: [UInt8]) -> TableError {
     TableError(
       .conflict,
       "\(String(decoding: path, as: UTF8.self)) was replaced while the provider's process was started; try again"

@@ -197,7 +197,9 @@ public final class OpenFile: Sendable {
     guard fingerprint.kind == S_IFREG else { return false }
     if fingerprint.size > 0 { return !tabella_system_is_of_kernel(descriptor) }
     var byte: UInt8 = 0
-    return pread(descriptor, &byte, 1, 0) == 0
+    if pread(descriptor, &byte, 1, 0) == 0 { return true }
+    // Another program may have written the first bytes in the meantime. Then reads report a conflict.
+    return (stat(of: descriptor)?.st_size ?? 0) > 0
   }
 }
 

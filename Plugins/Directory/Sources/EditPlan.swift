@@ -366,6 +366,7 @@ struct EditPlan {
         modified.value != status.moment || busy.contains(entry)
       {
         try folders.checkSettable(self.place(entry), status, "time")
+        try checkTime(of: entry, identity)
         let step = Step(
           act: .setModified(place, identity, modified.value, was: status.moment),
           edits: [modified.edit])
@@ -376,5 +377,22 @@ struct EditPlan {
     return steps.enumerated().sorted {
       ($1.element.depth, $0.offset) < ($0.element.depth, $1.offset)
     }.map(\.element.step)
+  }
+
+  /// Throws if this process cannot set the time of a link, a FIFO or a device: a worker sets times of opened files only.
+  private func checkTime(of entry: Int, _ identity: Identity) throws(TableError) {
+    if [.file, .directory].contains(identity.kind) { return }
+    let place = place(entry)
+    do throws(Failure) {
+      let opened = try Descriptor(
+        opened: place.name.withCString {
+          tabella_system_open_entry(folders[place.folder].descriptor, $0)
+        })
+      // Leaves the time as it is.
+      let result = tabella_system_set_modified(opened.raw, 0, UInt32(UTIME_OMIT))
+      if result < 0 { throw Failure(-result) }
+    } catch {
+      throw error.error(of: source.text(entry), "cannot get a new time")
+    }
   }
 }

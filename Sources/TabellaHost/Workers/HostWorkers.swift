@@ -93,22 +93,22 @@ extension Host {
     _ entry: Catalogue.Entry? = nil
   ) throws(TableError) -> (any TableDataSource, WorkerStatus) {
     let launch = try launch(load, request, access, entry)
-    let file = launch.confinesToFile ? stat(at: request.location) : nil
-    let (remote, session, provider) = try launch.open()
+    let opened = try launch.open()
+    let provider = opened.provider
     reportWeakIsolation(provider, load.name)
-    let status = WorkerStatus(session, provider)
-    let renewed = RenewedSource.wrapping(remote, at: request.location, file) {
+    let status = WorkerStatus(opened.session, provider)
+    let renewed = RenewedSource.wrapping(opened.source, at: request.location, opened.file) {
       () throws(TableError) in
-      let (again, session, _) = try launch.open()
+      let again = try launch.open()
       launch.trace?.note("\(load.name) continues in a new worker: another file has taken the name")
-      status.follow(session)
-      return again
+      status.follow(again.session)
+      return again.source
     }
     let source = try CheckedSource(
       renewed, provider: provider.id,
       edits: .judgedAlsoByReopening { () throws(TableError) in
-        let (again, _, provider) = try launch.open()
-        return try CheckedSource(again, provider: provider.id)
+        let again = try launch.open()
+        return try CheckedSource(again.source, provider: again.provider.id)
       })
     return (source, status)
   }
@@ -181,11 +181,26 @@ struct WorkerLaunch {
     access == .reading && request.location != Array("/dev/stdin".utf8)
   }
 
+  /// How many workers are started for a file that other programs replace.
+  private static let attempts = 3
+
+  /// Opens the location in a new worker. If another file takes its name meanwhile, the worker cannot open that file, and
+  /// another worker is started. `file` is the file to which the worker is confined, if it is.
   func open() throws(TableError) -> (
-    source: any TableDataSource, session: RemoteSession, provider: LoadedProvider
+    source: any TableDataSource, session: RemoteSession, provider: LoadedProvider, file: stat?
   ) {
-    let (session, provider) = try start()
-    return (try session.open(request), session, provider)
+    for _ in 0..<Self.attempts {
+      let file = confinesToFile ? stat(at: request.location) : nil
+      do throws(TableError) {
+        let (session, provider) = try start()
+        return (try session.open(request), session, provider, file)
+      } catch {
+        guard error.code == .denied || error.code == .conflict, let file,
+          let named = stat(at: request.location), !named.isSameFile(as: file)
+        else { throw error }
+      }
+    }
+    throw Confinement.replaced(request.location)
   }
 
   /// Starts a worker and loads the library.
@@ -210,16 +225,18 @@ struct WorkerLaunch {
 extension WorkerLaunch {
   /// The receiver of a new worker's output.
   ///
-  /// If another file takes the name of the location, the provider tries in vain to read it. This is not reported, because
-  /// ``RenewedSource`` opens that file in another worker.
+  /// Two denials are not reported. A provider tries inotify, and without it looks for changes when the host asks. If
+  /// another file takes the name of the location, the provider tries in vain to read it, and ``RenewedSource`` opens that
+  /// file in another worker.
   private func output() -> (@Sendable (WorkerOutput) -> Void)? {
-    guard let onOutput, confinesToFile, let file = stat(at: request.location) else {
-      return self.onOutput
-    }
+    guard let onOutput else { return nil }
+    let file = confinesToFile ? stat(at: request.location) : nil
     let location = request.location
     let start = Array("reading ".utf8)
+    let inotify = Array("the system call inotify_init1".utf8)
     return { output in
-      if output.kind == .denied, output.text.starts(with: start),
+      if output.kind == .denied, output.text == inotify { return }
+      if output.kind == .denied, output.text.starts(with: start), let file,
         let denied = stat(at: Array(output.text.dropFirst(start.count))),
         let named = stat(at: location), denied.isSameFile(as: named), !named.isSameFile(as: file)
       {

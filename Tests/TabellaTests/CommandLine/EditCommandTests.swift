@@ -235,6 +235,23 @@ import Testing
     #expect(real.text.contains(#""to":"1:0""#), "\(real.text)")
   }
 
+  /// A worker cannot set the time of a link. The dry run accepted it, and earlier edits of a batch stayed done.
+  @Test func aDryRunInAWorkerRefusesTheTimeOfALink() throws {
+    let folder = ledgers.folder.path + "/links"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder + "/link", withDestinationPath: "nowhere")
+    let words = ["set", "links", "0", "modified=2020-01-01T00:00:00Z"]
+    for more in [["--dry-run"], []] {
+      let refused = try ledgers.tabella(words + ["--isolate"] + more)
+      #expect(
+        refused.status == 4 && refused.errors.contains("cannot get a new time"),
+        "\(more) \(refused.status) \(refused.errors)")
+    }
+    let done = try ledgers.tabella(words + ["--in-process"])
+    #expect(done.status == 0, "\(done.errors)")
+  }
+
   /// A worker could not write the old bytes into the user's state folder.
   @Test(arguments: ["t.csv", "t.txt"])
   func savesInPlaceInAWorker(_ name: String) throws {

@@ -92,6 +92,16 @@ import Testing
     #expect(code { _ = try file.save([.new([0x32])]) } == .readOnly)
   }
 
+  /// A file that was empty when it was opened, and then was written, was taken for a stream, and so for read-only.
+  @Test func aFileThatFillsWhileItIsOpenedIsStored() throws {
+    let path = try folder.write("a", "")
+    let file = try OpenFile(path: Array(path.utf8))
+    try "one".write(toFile: path, atomically: false, encoding: .utf8)
+    #expect(file.isStored)
+    #expect(code { _ = try file.bytes().bytes(at: 0, count: 3) } == .conflict)
+    #expect(try !OpenFile(path: Array("/proc/self/status".utf8)).isStored)
+  }
+
   @Test func aListenerHearsOfAChange() throws {
     let file = try open("one")
     let heard = DispatchSemaphore(value: 0)

@@ -83,6 +83,47 @@ import Testing
     #expect(reported == [])
   }
 
+  /// A file that was replaced while its worker started was an error about permissions.
+  @Test func aReplacementDuringTheOpeningIsAConflictAtMost() throws {
+    let isDone = Mutex(false)
+    let path = file
+    let replacer = Thread {
+      while !isDone.withLock({ $0 }) {
+        try? "one\n".write(toFile: path + ".new", atomically: false, encoding: .utf8)
+        rename(path + ".new", path)
+        usleep(5000)
+      }
+    }
+    replacer.start()
+    defer { isDone.withLock { $0 = true } }
+    for _ in 0..<20 {
+      do {
+        _ = try open(.automatic)
+      } catch let error as TableError {
+        #expect(error.code == .conflict, "\(error)")
+      }
+    }
+  }
+
+  /// A provider in a worker cannot watch its file. Each attempt was a line for the user.
+  @Test func theAttemptToWatchIsNotReported() throws {
+    let reported = Mutex<[String]>([])
+    let host = TabellaHost.Host(searchPath: SearchPath([buildFolder]))
+    host.isolation = .always
+    host.onOutput = { output in
+      reported.withLock { $0.append(String(decoding: output.text, as: UTF8.self)) }
+    }
+    try folder.write("data/t.csv", "a\n1\n")
+    let source = try host.open(Location(folder.path + "/data/t.csv"), access: .reading).source
+    let changes = try #require(source.changes)
+    try changes.listen {}
+    try folder.write("data/t.csv", "a\n1\n2\n")
+    _ = try changes.pull()
+    #expect(try text(source) == "1,2")
+    try changes.listen(nil)
+    #expect(reported.withLock { $0 } == [])
+  }
+
   /// A provider that reads the file that it opened, whatever its name is, moves on, too.
   @Test func anOpenFileIsLeft() throws {
     let source = try open(.automatic, options: ["open": "true"]).source
