@@ -49,7 +49,10 @@ extension VirtualTable {
         cells[number] = try live.storing(number).cell(of: value)
       case .section, .sectionTitle:
         guard isNew else {
-          throw TableError(.readOnly, "the section of a row cannot be changed")
+          throw TableError(
+            .readOnly,
+            "the section of a row cannot be changed; instead of UPDATE … FROM, use SET column = (SELECT …)"
+          )
         }
         guard slot == .section || value == .null else {
           throw TableError(.readOnly, "section_title is read-only; name the section by its number")

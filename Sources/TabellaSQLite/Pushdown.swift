@@ -191,8 +191,8 @@ enum Restriction: Equatable {
       default: false
       }
     }
-    // Behind a bracket, a letter can belong to a set of letters.
-    let usable = isGlob ? pattern.prefix { $0 != UInt8(ascii: "[") } : pattern[...]
+    // SQLite ends a pattern at a NUL. Behind a bracket, a letter can belong to a set of letters.
+    let usable = pattern.prefix { $0 != 0 && !(isGlob && $0 == UInt8(ascii: "[")) }
     // The letters K and S are also the folded forms of characters that are not ASCII.
     let isSure: (UInt8) -> Bool = { byte in isGlob || ![0x4B, 0x53].contains(byte & 0xDF) }
     let runs = usable.split { !isPlain($0) || !isSure($0) }

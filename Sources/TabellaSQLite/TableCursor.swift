@@ -16,6 +16,11 @@ final class TableCursor {
 
   private let table: VirtualTable
   private var live: LiveTable?
+  /// The table that all scans of the statement see, with the edits that were staged at its start, and without them.
+  private var source: (any TableDataSource)?
+  private var base: (any TableDataSource)?
+  /// The numbers of the rows of ``base``, if the table has moved on.
+  private var oldNumbering: RowNumbering?
   /// The table in the shape of the plan.
   private var view: (any TableDataSource)?
   private var spans: [Span] = []
@@ -47,7 +52,7 @@ final class TableCursor {
   func stop() {
     forget()
     live?.endReading()
-    live = nil
+    (live, source, base, oldNumbering) = (nil, nil, nil, nil)
   }
 
   /// Ends the scan.
@@ -69,9 +74,9 @@ final class TableCursor {
       if self.live !== live {
         stop()
         try live.beginReading()
-        self.live = live
+        (self.live, source, base) = (live, live.present, live.source)
       }
-      try start(live.present, plan, wanted)
+      try start(source ?? live.present, plan, wanted)
     }
   }
 
@@ -128,7 +133,7 @@ final class TableCursor {
   ) throws(TableError) {
     if let wanted {
       guard let section = Int(exactly: wanted), section >= 0,
-        try view.numberOfSections(knowing: section + 1).value > section
+        try view.numberOfSections(knowing: section.advancedUp(by: 1)).value > section
       else { return }
       spans = [Span(section: section, first: 0)]
       return
@@ -157,13 +162,24 @@ final class TableCursor {
 
   /// The path in the table with the staged edits of a row.
   private func path(of rowID: Int64) throws(TableError) -> IndexPath? {
-    guard let live, let row = try live.row(rowID), let view else { return nil }
-    switch row {
-    case .base(let path):
+    guard let live, let view else { return nil }
+    guard rowID < 0 else {
+      guard let path = try rowNumbering(live).path(of: rowID) else { return nil }
       guard let staged = view as? StagedSource else { return path }
       return staged.path(ofBase: path)
-    case .inserted(let number): return try (view as? StagedSource)?.path(ofInserted: number)
     }
+    guard case .inserted(let number)? = try live.row(rowID) else { return nil }
+    return try (view as? StagedSource)?.path(ofInserted: number)
+  }
+
+  /// The numbers of the rows that the statement sees. The edit of another statement can have moved the table on, and its
+  /// new numbers would name other rows.
+  private func rowNumbering(_ live: LiveTable) throws(TableError) -> RowNumbering {
+    guard let base, base !== live.source else { return try live.rowNumbering() }
+    if let oldNumbering { return oldNumbering }
+    let made = try RowNumbering(base)
+    oldNumbering = made
+    return made
   }
 
   // Reading
@@ -299,10 +315,10 @@ final class TableCursor {
     return try live.running { () throws(TableError) in
       let origin = try view.origin(of: IndexPath(section: section, row: first + row))
       guard let staged = origin.source as? StagedSource else {
-        return try live.rowNumbering().rowID(of: origin.path)
+        return try rowNumbering(live).rowID(of: origin.path)
       }
       switch try staged.row(at: origin.path) {
-      case .base(let path): return try live.rowNumbering().rowID(of: path)
+      case .base(let path): return try rowNumbering(live).rowID(of: path)
       case .inserted(let number): return -Int64(number)
       }
     }

@@ -43,6 +43,8 @@ struct WantedRows {
         continue
       }
       guard argument.column >= 0 else {
+        // SQLite converts text itself, and compares each row.
+        if case .text = api.value(raw) { continue }
         guard let number = api.value(raw).wholeNumber, rowID ?? number == number else { return nil }
         rowID = number
         continue

@@ -71,6 +71,16 @@ class Edits(Case):
             batch.append({"name": "Fay", "city": "Ulm"})
         self.assertEqual([row["name"] for row in table], ["D\u00e9e", "Bob", "Cy", "Eve", "Fay"])
 
+    def test_appends_to_several_sections(self):
+        """The time grew with the square of the number of appends."""
+        table = self.edited("name,city,born\nAda,Rome,1\nBob,Bonn,2\n").section_by("city")
+        with table.edit() as batch:
+            batch.delete((0, 0))
+            for number in range(3000):
+                batch.append(name=str(number), section=number % 2)
+        rows = [[row["name"] for row in section] for section in table.sections]
+        self.assertEqual(rows, [[str(n) for n in range(0, 3000, 2)], ["Ada"] + [str(n) for n in range(1, 3000, 2)]])
+
     def test_values_become_text(self):
         table = self.edited("a,b,c,d,e\n1,2,3,4,5\n", options={"types": "infer"})
         moment = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
@@ -139,6 +149,12 @@ class Edits(Case):
         self.assertEqual(texts["integer"], [(2, 5, 0.0), (2, 5, 0.0), (0, 0, 0.0)])
         self.assertEqual(texts["boolean"][0], (4, 1, 0.0))
         self.assertEqual(texts["date"][0], (5, seconds * 10**9, 0.0))
+        # Dates beyond 64 bits were cut to other dates.
+        for kind, value in (
+            ("date", datetime(3000, 1, 1, tzinfo=timezone.utc)), ("date", date(1600, 1, 1)), ("real", 10**400),
+        ):  # fmt: skip
+            with self.assertRaises(tabella.InvalidArgument, msg=repr(value)):
+                _values.value_of(value, tabella.Column(0, "c", kind), _structs.Strings())
 
     def test_a_row_of_inferred_types_can_be_written_back(self):
         """None of an empty cell was a Constraint: "born cannot be missing before other cells"."""

@@ -182,6 +182,8 @@ class Sections(Case):
         self.assertEqual(table.sections[-2].number, 1)
         self.assertEqual([section.title for section in table.sections[1:]], ["Bonn", "Rome"])
         self.assertEqual([row["name"] for row in table.sections[2]], ["Ada", "Cy"])
+        for part, wanted in ((slice(1, 9), ["Cy"]), (slice(2, 9), []), (slice(100, 110), []), (slice(-9, 1), ["Ada"])):
+            self.assertEqual([row["name"] for row in table.sections[2][part]], wanted, part)
         self.assertEqual(table[3].path, tabella.Path(2, 1))
         with self.assertRaises(tabella.NotFound):
             table.sections["Oslo"]

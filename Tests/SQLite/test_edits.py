@@ -242,6 +242,48 @@ class Edits(support.Case):
         self.fails(f"DELETE FROM t WHERE rowid = {new}", "another version")
         self.fails("DELETE FROM t WHERE rowid = -1", "transaction that is over")
 
+    def test_the_row_ids_of_a_running_statement(self):
+        """A statement that still read the old version gave row ids of the new one, which named other rows."""
+        path = self.file("k\n1\n2\n3\n4\n5\n6\n")
+        self.declare("t", path, "types=infer")
+        found = self.db.execute("SELECT rowid, k FROM t")
+        wanted = [row for row in (found.fetchone() for _ in range(6)) if row[1] in (1, 3)]
+        self.db.execute("DELETE FROM t WHERE rowid = ?", wanted[0][:1])
+        self.fails(f"DELETE FROM t WHERE rowid = {wanted[1][0]}", "another version")
+        found.close()
+        statement = self.db.execute("SELECT rowid, k FROM t")
+        deleted = []
+        with self.assertRaisesRegex(sqlite3.OperationalError, "another version"):
+            for rowid, k in statement:
+                if k in (2, 4):
+                    self.db.execute("DELETE FROM t WHERE rowid = ?", (rowid,))
+                    deleted.append(k)
+        statement.close()
+        self.assertEqual(deleted, [2])
+        self.assertEqual(path.read_text(), "k\n3\n4\n5\n6\n")
+
+    def test_a_statement_sees_one_version_while_another_one_edits(self):
+        path = self.file("k\n1\n2\n3\n")
+        self.declare("t", path, "types=infer")
+        self.db.execute("CREATE TABLE o(v)")
+        self.db.execute("INSERT INTO o VALUES (7), (8), (9)")
+        counts = []
+        statement = self.db.execute("SELECT v, (SELECT count(*) FROM t WHERE t.k <> o.v) FROM o")
+        for _, count in statement:
+            counts.append(count)
+            if len(counts) == 1:
+                self.db.execute("DELETE FROM t WHERE k = 3")
+        self.assertEqual(counts, [3, 3, 3])
+        self.assertEqual(self.rows("SELECT count(*) FROM t"), [(2,)])
+
+    def test_an_update_from_another_table(self):
+        self.people()
+        self.db.execute("CREATE TABLE o(name, n)")
+        self.db.execute("INSERT INTO o VALUES ('Ada', 9)")
+        self.fails("UPDATE t SET n = o.n FROM o WHERE o.name = t.name", "UPDATE … FROM", "SELECT")
+        self.db.execute("UPDATE t SET n = (SELECT o.n FROM o WHERE o.name = t.name) WHERE name = 'Ada'")
+        self.assertEqual(self.rows("SELECT n FROM t"), [(9,), (2,), (3,)])
+
     def test_a_conflict_between_statement_and_commit(self):
         path = self.people()
         self.db.execute("BEGIN")

@@ -297,6 +297,24 @@ class Reading(support.Case):
         self.assertEqual(self.rows(order), [(10.0, 3), (2.5, 2), (1.0, 1)])
         self.assertEqual(self.rows("SELECT w FROM t WHERE k > 2"), [(2,), (3,)])
 
+    def test_numbers_of_rows_and_sections(self):
+        """The largest section number ended the process, and text as a row id found no row."""
+        self.declare("t", self.file("k\n1\n2\n"))
+        for section in (2**63 - 1, -(2**63), 1):
+            self.assertEqual(self.rows("SELECT k FROM t WHERE section = ?", section), [])
+        rowid = self.rows("SELECT rowid FROM t WHERE k = '2'")[0][0]
+        for value in (rowid, str(rowid), float(2**40)):
+            wanted = [] if isinstance(value, float) else [("2",)]
+            try:
+                self.assertEqual(self.rows("SELECT k FROM t WHERE rowid = ?", value), wanted)
+            except sqlite3.OperationalError as error:
+                self.assertIn("another version", str(error))
+
+    def test_a_pattern_ends_at_a_nul(self):
+        self.declare("t", self.file("k\nabcdef\n"))
+        for pattern in ("k LIKE 'abc%' || char(0) || 'longer'", "k GLOB 'abc*' || char(0) || 'longer'"):
+            self.assertEqual(self.rows(f"SELECT k FROM t WHERE {pattern}"), [("abcdef",)])
+
     def test_one_version_per_statement(self):
         path = self.file("k\n1\n2\n")
         self.declare("t", path, "types=infer")

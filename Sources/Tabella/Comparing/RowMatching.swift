@@ -148,7 +148,7 @@ struct RowMatching {
 }
 
 /// Small numbers for the rows of one section.
-private struct SectionNumbers {
+struct SectionNumbers {
   private let isWhole: Bool
   private var numbers: [Int32: Int32] = [:]
   private(set) var bound: Int
@@ -196,8 +196,8 @@ struct ChangedRows {
     }
   }
 
-  /// The pairs of rows in order with the largest number of equal cells in total. Each has at least half of its cells
-  /// equal. `old` and `new` hold a digest for each cell, row by row.
+  /// The pairs of rows in order with the largest number of equal cells in total. Each has at least half of its cells,
+  /// rounded down, equal. `old` and `new` hold a digest for each cell, row by row.
   func pairs(
     _ old: [RowDigest], _ oldRows: Range<Int>, _ new: [RowDigest], _ newRows: Range<Int>
   ) -> [(old: Int, new: Int)] {
@@ -231,7 +231,7 @@ struct ChangedRows {
     return pairs
   }
 
-  /// The number of equal cells of two rows; 0 if it is less than half of the cells.
+  /// The number of equal cells of two rows; 0 if it is less than half of the cells, rounded down.
   private func score(_ old: [RowDigest], _ first: Int, _ new: [RowDigest], _ second: Int) -> Int {
     var equal = 0
     for column in 0..<columnCount where old[first + column] == new[second + column] { equal += 1 }

@@ -1,8 +1,8 @@
 /// The changes that lead from the rows of one table to those of another, as a batch of edits counts them.
 ///
 /// Rows belong together if they are equal, or if they have the same key. A key occurs once in a section. Without a key,
-/// a deleted and an inserted row in the same gap between equal rows also belong together if at least half of their cells
-/// are equal. Sections belong together if they have the same title and rows, or else the same title, or else the same
+/// a deleted and an inserted row in the same gap between equal rows also belong together if at least half of their cells,
+/// rounded down, are equal. Sections belong together if they have the same title and rows, or else the same title, or else the same
 /// position in a gap between such sections.
 ///
 /// A comparison reads both tables once, and the rows between equal rows again. It keeps no cells. Its memory is about
@@ -181,7 +181,7 @@ public struct TableComparison {
 
   // Changed rows
 
-  /// Pairs rows between equal rows if at least half of their cells are equal.
+  /// Pairs rows between equal rows if at least half of their cells, rounded down, are equal.
   private mutating func pairChangedRows() throws(TableError) {
     guard columns.pairs.count > 1 else { return }
     var windows: [ChangedRows.Window] = []

@@ -58,7 +58,10 @@ private struct SnapshotDifference {
     let (olds, news) = (old.sections[oldSection].rows, new.sections[newSection].rows)
     let oldNumbers = olds.map { numbers.number(of: $0.key) }
     let newNumbers = news.map { numbers.number(of: $0.key) }
-    let matching = ListMatching(oldNumbers, newNumbers, bound: numbers.count)
+    // In one of many sections, the numbers of all rows would be too large for a table of counts.
+    var own = SectionNumbers(isWhole: old.sections.count == 1, numbers.count)
+    let matching = ListMatching(
+      own.list(oldNumbers[...]), own.list(newNumbers[...]), bound: own.bound)
     var stays = [Bool](repeating: false, count: olds.count)
     for partner in matching.partners where partner >= 0 { stays[Int(partner)] = true }
     for (row, partner) in matching.partners.enumerated() {
@@ -82,11 +85,16 @@ private struct SnapshotDifference {
   private mutating func pairSections() {
     var arrived: [IndexPath] = []
     var moved: Set<IndexPath> = []
+    /// How many of the rows in ``departed`` are moved, by the number of their id.
+    var used: [Int32: Int] = [:]
     for (to, number) in inserted {
-      guard let from = departed[number]?.first(where: { !moved.contains($0) }) else {
+      let next = used[number, default: 0]
+      guard let paths = departed[number], next < paths.count else {
         arrived.append(to)
         continue
       }
+      let from = paths[next]
+      used[number] = next + 1
       moved.insert(from)
       changes.append(.move(from: from, to: to))
       if old.cells(at: from) != new.cells(at: to) { changes.append(.reconfigure(from)) }

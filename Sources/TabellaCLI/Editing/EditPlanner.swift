@@ -201,15 +201,17 @@ struct EditPlanner {
   private func placeAtEnds(
     _ ends: [(edit: Int, section: Int)], _ edits: inout [PlannedEdit]
   ) throws(TableError) {
-    for section in Set(ends.map(\.section)) {
-      let places = ends.filter { $0.section == section }.map(\.edit)
-      var count = try source.exactNumberOfRows(inSection: section)
-      for edit in edits where !edit.isOfSection {
-        if edit.kind != .set, edit.source?.section == section { count -= 1 }
-        if edit.target?.section == section { count += 1 }
-      }
-      for (number, edit) in places.enumerated() {
-        edits[edit].target?.row = max(0, count - places.count + number)
+    if ends.isEmpty { return }
+    // The rows that the edits add to a section, or remove from it.
+    var added: [Int: Int] = [:]
+    for edit in edits where !edit.isOfSection {
+      if edit.kind != .set, let section = edit.source?.section { added[section, default: 0] -= 1 }
+      if let section = edit.target?.section { added[section, default: 0] += 1 }
+    }
+    for (section, ends) in Dictionary(grouping: ends, by: \.section) {
+      let count = try source.exactNumberOfRows(inSection: section) + added[section, default: 0]
+      for (number, edit) in ends.map(\.edit).enumerated() {
+        edits[edit].target?.row = max(0, count - ends.count + number)
         edits[edit].asked = edits[edit].target
         edits[edit].asksForEnd = true
       }

@@ -25,6 +25,8 @@ struct StreamCursor {
   /// The number of rows that may follow.
   private var left: Int
   private var isAtEnd = false
+  /// Rows that did not fit into the last batch.
+  private var held: Part?
 
   init(_ source: any TableDataSource, _ request: StreamRequest) {
     self.source = source
@@ -38,6 +40,13 @@ struct StreamCursor {
   mutating func next(flag: CancelFlag) throws(TableError) -> [Part] {
     var parts: [Part] = []
     var (rows, bytes) = (0, 0)
+    func add(_ part: Part) {
+      parts.append(part)
+      rows += part.rows.rowCount
+      bytes += part.rows.columns.reduce(0) { $0 + $1.byteCount }
+    }
+    if let held { add(held) }
+    held = nil
     let enough = min(StreamCursor.enoughRows, request.rowsPerBatch)
     while rows < enough, bytes < StreamCursor.enoughBytes, left > 0, !isAtEnd {
       try flag.check()
@@ -50,13 +59,27 @@ struct StreamCursor {
         try nextSection()
         continue
       }
-      parts.append(Part(section: section, first: row, rows: batch))
-      rows += batch.rowCount
+      let part = Part(section: section, first: row, rows: batch)
       row += batch.rowCount
       left -= batch.rowCount
-      bytes += batch.columns.reduce(0) { $0 + $1.byteCount }
+      guard StreamCursor.fits(batch, behind: parts) else {
+        held = part
+        break
+      }
+      add(part)
     }
     return parts
+  }
+
+  /// Whether the columns of a batch can be joined with those of other parts: offsets of cells have 31 bits.
+  private static func fits(_ batch: Batch, behind parts: [Part]) -> Bool {
+    parts.isEmpty
+      || batch.columns.indices.allSatisfy { column in
+        let bytes = parts.reduce(batch.columns[column].byteCount) {
+          $0 + $1.rows.columns[column].byteCount
+        }
+        return bytes <= Int32.max
+      }
   }
 
   /// Passes over rows of the section. Returns whether the next row is in this section.

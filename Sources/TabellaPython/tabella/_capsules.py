@@ -53,8 +53,12 @@ _ALONE = _references((_new(1, b"arrow_schema", None), c.ArrowSchema()))
 def sweep() -> int:
     """Frees the capsules that nobody has any more. Returns the number of the others."""
     with _lock:
-        ended = [entry for entry in _kept if _references(entry) <= _ALONE]
-        _kept[:] = [entry for entry in _kept if _references(entry) > _ALONE] if ended else _kept
+        # One pass: another thread can drop a capsule at any moment.
+        ended: list[tuple[Any, Struct]] = []
+        others: list[tuple[Any, Struct]] = []
+        for entry in _kept:
+            (ended if _references(entry) <= _ALONE else others).append(entry)
+        _kept[:] = others
     for _, struct in ended:
         if usable():
             release(struct)

@@ -102,12 +102,17 @@ def ask(host: str, words: Sequence[str], options: Options, stop: threading.Event
     The command has a session of its own. At the end, all of its process group is killed.
     """
     try:
+        file = tempfile.TemporaryFile(prefix="tabella-host-")
+    except OSError as error:
+        return Answer(host, error=f"the answer cannot be stored: {error.strerror}")
+    try:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             preexec_fn=_die_with_parent if _prctl else None, bufsize=0)  # fmt: skip
     except (OSError, ValueError) as error:
+        file.close()
         return Answer(host, error=f"cannot run {words[0]}: {getattr(error, 'strerror', None) or error}")
-    file, errors = tempfile.TemporaryFile(prefix="tabella-host-"), bytearray()
+    errors = bytearray()
     try:
         problem = _collect(process, file, errors, options, stop)
         file.flush()

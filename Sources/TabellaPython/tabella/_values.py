@@ -38,7 +38,10 @@ def value_of(value: Any, column: Column | None, strings: c.Strings) -> c.Value:
         value = int(value) if is_integer else float(value)
     if isinstance(value, int):
         if column.type == "real":
-            return c.Value(c.REAL, 0, 0, float(value), c.String(None, 0))
+            try:
+                return c.Value(c.REAL, 0, 0, float(value), c.String(None, 0))
+            except OverflowError:
+                raise InvalidArgument("the number is too large for a column of reals") from None
         if not -(2**63) <= value < 2**63:
             raise InvalidArgument(f"{value} has more than 64 bits")
         return _number(c.INTEGER, value)
@@ -78,7 +81,10 @@ def _plain(value: Any) -> Any:
 def nanoseconds_of(moment: datetime) -> int:
     """The nanoseconds since 1970 in UTC."""
     _check_zone(moment)
-    return (moment - EPOCH) // timedelta(microseconds=1) * 1000
+    nanoseconds = (moment - EPOCH) // timedelta(microseconds=1) * 1000
+    if not -(2**63) <= nanoseconds < 2**63:
+        raise InvalidArgument(f"{moment} is no date of a table: these are from 1677-09-21 to 2262-04-11")
+    return nanoseconds
 
 
 def date_text(moment: datetime) -> str:

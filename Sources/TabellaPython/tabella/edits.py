@@ -221,8 +221,8 @@ class Batch:
         with self._table._handle as pointer:
             try:
                 call("commit", pointer, byref(batch), byref(out))
-            except ProviderError:
-                # Something may have been changed.
+            except Error:
+                # Something may have been changed: the provider failed, or the receipt could not be stored.
                 self._table._moved()
                 raise
         if not self._dry_run:
@@ -235,19 +235,26 @@ class Batch:
 
     def _place_appends(self) -> None:
         """Gives each appended row the last free position of its section."""
+        if not self._appends:
+            return
         source = self._table._open_source()
-        for section in {section for section, _ in self._appends}:
-            ours = [edit for number, edit in self._appends if number == section]
-            others = [edit for edit in self._edits if all(edit is not each for each in ours)]
-            rows = source.row_count(section)[0]
-            rows -= sum(1 for edit in others if edit.kind in (_DELETE, _MOVE) and self._section(edit) == section)
-            rows += sum(
-                1
-                for edit in others
-                if edit.kind in (_INSERT, _MOVE) and edit.target.section == section and edit.target.row >= 0
-            )
-            for position, edit in enumerate(ours, rows):
-                edit.target = c.IndexPath(section, position)
+        appended = {id(edit) for _, edit in self._appends}
+        # The rows that the other edits add to a section, or remove from it.
+        added: dict[int, int] = {}
+        for edit in self._edits:
+            if id(edit) in appended:
+                continue
+            if edit.kind in (_DELETE, _MOVE):
+                section = self._section(edit)
+                added[section] = added.get(section, 0) - 1
+            if edit.kind in (_INSERT, _MOVE) and edit.target.row >= 0:
+                added[edit.target.section] = added.get(edit.target.section, 0) + 1
+        free: dict[int, int] = {}
+        for section, edit in self._appends:
+            if section not in free:
+                free[section] = source.row_count(section)[0] + added.get(section, 0)
+            edit.target = c.IndexPath(section, free[section])
+            free[section] += 1
 
     def _section(self, edit: c.Edit) -> int:
         """The section of the row that an edit names; -1 for an edit of a section."""

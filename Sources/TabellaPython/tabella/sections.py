@@ -56,6 +56,8 @@ class Section(Rows):
         return self._table._reader().row(self.number, number)
 
     def _stream(self, reader: Reader, first: int = 0, count: int | None = None) -> Iterator[Row]:
+        if first > 0 and self._table._open_source().row_count(self.number, first + 1)[0] <= first:
+            return iter(())
         return reader.stream(self.number, first, count)
 
     def arrow(

@@ -56,6 +56,28 @@ import Testing
     #expect(sorted.errors.contains("done: deleted 1 row: a"), "\(sorted.errors)")
   }
 
+  /// Editors that remove blanks at the ends of lines removed empty last cells, and the edit was refused.
+  @Test func removedEmptyCellsAreUnchanged() throws {
+    try folder.write("t.csv", "k,v,w\n1,,\n2,b,\n3,c,d\n")
+    let result = try edit("t.csv --yes", "sed -i 's/[ \t]*$//; s/^3\tc/3\te/' \"$1\"")
+    let strip = try edit("t.csv --yes", "sed -i 's/[ \t]*$//' \"$1\"")
+    #expect(strip.status == 0 && strip.errors.contains("nothing changed"), "\(strip.errors)")
+    #expect(result.status == 0, "\(result.errors)")
+    let missing = try edit("t.csv --yes", "sed -i 's/\td$//' \"$1\"")
+    #expect(missing.status == 2 && missing.errors.contains("has 2 cells"), "\(missing.errors)")
+  }
+
+  /// If the parent ignored SIGCHLD, the status of the editor was lost, and a failed editor counted as a success.
+  @Test func theStatusOfTheEditorIsKnown() throws {
+    try folder.write("editor", "sed -i 's/Ada/Eve/' \"$1\"; exit 3\n")
+    let result = try ledgers.shell(
+      "trap '' CHLD; EDITOR=\"sh '\(folder.path)/editor'\" VISUAL= tabella edit a.ledger --yes")
+    #expect(
+      result.status == 1 && result.errors.contains("ended with status 3"),
+      "\(result.status) \(result.errors)")
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+  }
+
   // The four providers
 
   @Test func filesAreRenamed() throws {

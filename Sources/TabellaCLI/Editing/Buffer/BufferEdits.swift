@@ -175,7 +175,9 @@ struct BufferEdits {
     guard row.cells != buffer.rows[number] else { return [:] }
     let old = buffer.rows[number].split(separator: 9, omittingEmptySubsequences: false)
     let new = row.cells.split(separator: 9, omittingEmptySubsequences: false)
-    guard new.count == max(1, old.count) else {
+    // Some editors remove blanks and tabs at the ends of lines, and with them empty cells.
+    let isStripped = new.count < old.count && old[new.count...].allSatisfy(\.isEmpty)
+    guard new.count == max(1, old.count) || isStripped else {
       throw .line(
         row.line,
         "row \(number + 1) has \(new.count) cells, but the table has \(old.count) columns; a tab inside a cell is \\t"

@@ -57,11 +57,17 @@ struct Editor {
     let file = path.withCString { strdup($0) }
     let arguments = words.map { strdup($0) } + [file, nil]
     defer { for argument in arguments { free(argument) } }
+    // If the parent ignores this signal, the system forgets the status of the editor.
+    Glibc.signal(SIGCHLD, SIG_DFL)
     var process: pid_t = 0
     let result = posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, environ)
     guard result == 0 else { throw .system(result, "the editor cannot be started") }
     var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    while waitpid(process, &status, 0) < 0 {
+      guard errno == EINTR else {
+        throw .system(errno, "the status of the editor is not known; nothing was done")
+      }
+    }
     guard status != 0 else { return }
     let signal = status & 0x7F
     let end = signal == 0 ? "status \(status >> 8 & 0xFF)" : "signal \(signal)"
