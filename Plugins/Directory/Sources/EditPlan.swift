@@ -388,8 +388,8 @@ struct EditPlan {
         opened: place.name.withCString {
           tabella_system_open_entry(folders[place.folder].descriptor, $0)
         })
-      // Leaves the time as it is.
-      let result = tabella_system_set_modified(opened.raw, 0, UInt32(UTIME_OMIT))
+      // `UTIME_OMIT`, which is not imported, leaves the time as it is.
+      let result = tabella_system_set_modified(opened.raw, 0, (1 << 30) - 2)
       if result < 0 { throw Failure(-result) }
     } catch {
       throw error.error(of: source.text(entry), "cannot get a new time")
