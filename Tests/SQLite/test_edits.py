@@ -262,20 +262,6 @@ class Edits(support.Case):
         self.assertEqual(deleted, [2])
         self.assertEqual(path.read_text(), "k\n3\n4\n5\n6\n")
 
-    def test_a_statement_sees_one_version_while_another_one_edits(self):
-        path = self.file("k\n1\n2\n3\n")
-        self.declare("t", path, "types=infer")
-        self.db.execute("CREATE TABLE o(v)")
-        self.db.execute("INSERT INTO o VALUES (7), (8), (9)")
-        counts = []
-        statement = self.db.execute("SELECT v, (SELECT count(*) FROM t WHERE t.k <> o.v) FROM o")
-        for _, count in statement:
-            counts.append(count)
-            if len(counts) == 1:
-                self.db.execute("DELETE FROM t WHERE k = 3")
-        self.assertEqual(counts, [3, 3, 3])
-        self.assertEqual(self.rows("SELECT count(*) FROM t"), [(2,)])
-
     def test_an_update_from_another_table(self):
         self.people()
         self.db.execute("CREATE TABLE o(name, n)")

@@ -195,8 +195,11 @@ struct WorkerLaunch {
         let (session, provider) = try start()
         return (try session.open(request), session, provider, file)
       } catch {
+        // A new file can have the inode number of one that was removed, but not its time of change.
         guard error.code == .denied || error.code == .conflict, let file,
-          let named = stat(at: request.location), !named.isSameFile(as: file)
+          let named = stat(at: request.location),
+          !named.isSameFile(as: file) || named.st_ctim.seconds != file.st_ctim.seconds,
+          access(String(decoding: request.location, as: UTF8.self), R_OK) == 0
         else { throw error }
       }
     }

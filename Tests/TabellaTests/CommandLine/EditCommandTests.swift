@@ -241,7 +241,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     try FileManager.default.createSymbolicLink(
       atPath: folder + "/link", withDestinationPath: "nowhere")
-    let words = ["set", "links", "0", "modified=2020-01-01T00:00:00Z"]
+    let words = ["set", "links", "--filter", "kind = link", "modified=2020-01-01", "--yes"]
     for more in [["--dry-run"], []] {
       let refused = try ledgers.tabella(words + ["--isolate"] + more)
       #expect(

@@ -98,7 +98,7 @@ import Testing
     let file = try OpenFile(path: Array(path.utf8))
     try "one".write(toFile: path, atomically: false, encoding: .utf8)
     #expect(file.isStored)
-    #expect(code { _ = try file.bytes().bytes(at: 0, count: 3) } == .conflict)
+    #expect(code { try file.bytes().checkUnchanged() } == .conflict)
     #expect(try !OpenFile(path: Array("/proc/self/status".utf8)).isStored)
   }
 
