@@ -199,7 +199,7 @@ struct WorkerLaunch {
         guard error.code == .denied || error.code == .conflict, let file,
           let named = stat(at: request.location),
           !named.isSameFile(as: file) || named.st_ctim.seconds != file.st_ctim.seconds,
-          access(String(decoding: request.location, as: UTF8.self), R_OK) == 0
+          request.location.withCString({ Glibc.access($0, R_OK) }) == 0
         else { throw error }
       }
     }

@@ -85,11 +85,14 @@ import Testing
 
   /// A file that was replaced while its worker started was an error about permissions.
   @Test func aReplacementDuringTheOpeningIsAConflictAtMost() throws {
+    let host = TabellaHost.Host(searchPath: SearchPath([buildFolder]))
+    host.isolation = .always
     let isDone = Mutex(false)
-    let path = file
+    let path = folder.path + "/data/t.csv"
+    try folder.write("data/t.csv", "a\n1\n")
     let replacer = Thread {
       while !isDone.withLock({ $0 }) {
-        try? "one\n".write(toFile: path + ".new", atomically: false, encoding: .utf8)
+        try? "a\n1\n".write(toFile: path + ".new", atomically: false, encoding: .utf8)
         rename(path + ".new", path)
         usleep(5000)
       }
@@ -98,8 +101,8 @@ import Testing
     defer { isDone.withLock { $0 = true } }
     for _ in 0..<20 {
       do {
-        _ = try open(.automatic)
-      } catch let error as TableError {
+        _ = try host.open(Location(path), access: .reading)
+      } catch {
         #expect(error.code == .conflict, "\(error)")
       }
     }
