@@ -43,9 +43,9 @@ struct WantedRows {
         continue
       }
       guard argument.column >= 0 else {
-        // SQLite converts text itself, and compares each row.
-        if case .text = api.value(raw) { continue }
-        guard let number = api.value(raw).wholeNumber, rowID ?? number == number else { return nil }
+        guard let number = api.value(raw).asNumber.wholeNumber, rowID ?? number == number else {
+          return nil
+        }
         rowID = number
         continue
       }
@@ -69,6 +69,19 @@ struct WantedRows {
       case .sectionTitle: break
       }
     }
+  }
+}
+
+extension SQLValue {
+  /// Text that is a number as that number, because SQLite compares it with a row id so. Other values are as they are.
+  fileprivate var asNumber: SQLValue {
+    guard case .text(let bytes) = self else { return self }
+    let blanks = (9...13).map { UInt8($0) } + [32]
+    var text = bytes[...]
+    while let last = text.last, blanks.contains(last) { text.removeLast() }
+    let digits = String(decoding: text.drop { blanks.contains($0) }, as: UTF8.self)
+    if let number = Int64(digits) { return .integer(number) }
+    return Double(digits).map { .real($0) } ?? self
   }
 }
 

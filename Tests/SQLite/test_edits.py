@@ -262,6 +262,15 @@ class Edits(support.Case):
         self.assertEqual(deleted, [2])
         self.assertEqual(path.read_text(), "k\n3\n4\n5\n6\n")
 
+    def test_a_row_id_as_text(self):
+        """SQLite converts it. The statement changed nothing, without an error."""
+        path = self.file("k\n1\n2\n3\n")
+        self.declare("t", path)
+        for statement, k in (("UPDATE t SET k = 'two' WHERE rowid = ?", "2"), ("DELETE FROM t WHERE rowid = ?", "3")):
+            rowid = self.rows("SELECT rowid FROM t WHERE k = ?", k)[0][0]
+            self.db.execute(statement, (str(rowid),))
+        self.assertEqual(path.read_text(), "k\n1\ntwo\n")
+
     def test_an_update_from_another_table(self):
         self.people()
         self.db.execute("CREATE TABLE o(name, n)")

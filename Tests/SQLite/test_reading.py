@@ -303,12 +303,10 @@ class Reading(support.Case):
         for section in (2**63 - 1, -(2**63), 1):
             self.assertEqual(self.rows("SELECT k FROM t WHERE section = ?", section), [])
         rowid = self.rows("SELECT rowid FROM t WHERE k = '2'")[0][0]
-        for value in (rowid, str(rowid), float(2**40)):
-            wanted = [] if isinstance(value, float) else [("2",)]
-            try:
-                self.assertEqual(self.rows("SELECT k FROM t WHERE rowid = ?", value), wanted)
-            except sqlite3.OperationalError as error:
-                self.assertIn("another version", str(error))
+        for value in (rowid, str(rowid), f" {rowid} ", f"+{rowid}"):
+            self.assertEqual(self.rows("SELECT k FROM t WHERE rowid = ?", value), [("2",)], repr(value))
+        for value in ("x", "", "1.5", None, b"1"):
+            self.assertEqual(self.rows("SELECT k FROM t WHERE rowid = ?", value), [], repr(value))
 
     def test_a_pattern_ends_at_a_nul(self):
         self.declare("t", self.file("k\nabcdef\n"))

@@ -2,8 +2,8 @@
 ///
 /// Rows belong together if they are equal, or if they have the same key. A key occurs once in a section. Without a key,
 /// a deleted and an inserted row in the same gap between equal rows also belong together if at least half of their cells,
-/// rounded down, are equal. Sections belong together if they have the same title and rows, or else the same title, or else the same
-/// position in a gap between such sections.
+/// rounded down, are equal. Sections belong together if they have the same title and rows, or else the same title, or
+/// else the same position in a gap between such sections.
 ///
 /// A comparison reads both tables once, and the rows between equal rows again. It keeps no cells. Its memory is about
 /// 64 bytes per row, whatever the size of the rows.
