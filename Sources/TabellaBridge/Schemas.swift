@@ -92,25 +92,26 @@ private func withoutNUL(_ name: String) -> String {
 }
 
 private func cString(_ text: String, _ arena: ExportedMemory) -> UnsafePointer<CChar> {
-  arena.array(text.utf8CString.map { $0 })
+  arena.array(text.utf8CString)
 }
 
 /// Arrow's metadata format: a count, then keys and values, each preceded by its length.
 private func metadata(_ pairs: [(String, String)], _ arena: ExportedMemory) -> UnsafePointer<CChar>?
 {
   if pairs.isEmpty { return nil }
-  var bytes: [CChar] = []
+  var bytes: [UInt8] = []
+  bytes.reserveCapacity(64)
   func put(_ number: Int) {
-    withUnsafeBytes(of: Int32(number)) { bytes += $0.map { CChar(bitPattern: $0) } }
+    withUnsafeBytes(of: Int32(number)) { bytes.append(contentsOf: $0) }
   }
   put(pairs.count)
   for (key, value) in pairs {
     for text in [key, value] {
       put(text.utf8.count)
-      bytes += text.utf8.map { CChar(bitPattern: $0) }
+      bytes.append(contentsOf: text.utf8)
     }
   }
-  return arena.array(bytes)
+  return UnsafeRawPointer(arena.array(bytes)).assumingMemoryBound(to: CChar.self)
 }
 
 /// Reads the columns of a schema, and releases the schema. Throws ``TableError`` with `.misbehaved` if it breaks

@@ -1,4 +1,5 @@
 import CTabella
+import Glibc
 import Tabella
 
 extension tabella_string {
@@ -20,7 +21,8 @@ extension tabella_string {
   /// Whether the string holds exactly these bytes.
   func holds(_ text: String) -> Bool {
     guard let bytes, length == text.utf8.count else { return false }
-    return UnsafeRawBufferPointer(start: bytes, count: Int(length)).elementsEqual(text.utf8)
+    var text = text
+    return text.withUTF8 { $0.isEmpty || memcmp(bytes, $0.baseAddress!, $0.count) == 0 }
   }
 }
 
@@ -189,13 +191,13 @@ package final class ExportedMemory {
     text.map { string($0.utf8) } ?? tabella_string()
   }
 
-  /// A copy of an array, aligned to 16 bytes.
-  package func array<T: BitwiseCopyable>(_ values: [T]) -> UnsafePointer<T> {
+  /// A copy of the values as an array, aligned to 16 bytes.
+  package func array<T: BitwiseCopyable>(_ values: some Collection<T>) -> UnsafePointer<T> {
     let block = UnsafeMutableRawPointer.allocate(
       byteCount: max(values.count, 1) * MemoryLayout<T>.stride, alignment: 16)
     blocks.append(block)
     let typed = block.bindMemory(to: T.self, capacity: values.count)
-    typed.initialize(from: values, count: values.count)
+    _ = UnsafeMutableBufferPointer(start: typed, count: values.count).initialize(from: values)
     return UnsafePointer(typed)
   }
 

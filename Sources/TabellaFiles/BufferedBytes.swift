@@ -22,6 +22,7 @@ final class BufferedBytes: ByteSource {
   deinit { buffer.deallocate() }
 
   var version: Version? { base.version }
+  var hasVersion: Bool { base.hasVersion }
   /// The size is nil, because only one thread may read.
   var size: Int? { nil }
 

@@ -16,6 +16,9 @@ public protocol ByteSource: AnyObject {
   /// A token for the bytes; nil for a stream, because it cannot be read again.
   var version: Version? { get }
 
+  /// Whether there is a ``version``. The answer takes less time than a version.
+  var hasVersion: Bool { get }
+
   /// The number of bytes, if it is known. In that case, several threads may read at the same time.
   var size: Int? { get }
 
@@ -26,6 +29,8 @@ public protocol ByteSource: AnyObject {
 }
 
 extension ByteSource {
+  public var hasVersion: Bool { version != nil }
+
   public func hasArrived(at offset: Int, within milliseconds: Int32) throws(TableError) -> Bool {
     true
   }
@@ -131,9 +136,11 @@ public final class OpenFile: Sendable {
     guard fingerprint.kind != S_IFDIR else {
       throw TableError(.invalidArgument, "is a directory, not a file")
     }
-    guard fcntl(file.raw, F_SETFL, fcntl(file.raw, F_GETFL) & ~O_NONBLOCK) == 0 else {
-      throw .system(errno, "cannot be opened")
-    }
+    // Reads of a regular file wait in any case.
+    guard
+      fingerprint.kind == S_IFREG
+        || fcntl(file.raw, F_SETFL, fcntl(file.raw, F_GETFL) & ~O_NONBLOCK) == 0
+    else { throw .system(errno, "cannot be opened") }
   }
 
   /// The open file descriptor. The object owns it.
@@ -213,8 +220,15 @@ public struct Fingerprint: Hashable, Sendable {
   public let size: Int
   /// The type of the file, such as `S_IFREG`.
   public let kind: UInt32
-  let modified: [Int]
-  private(set) var changed: [Int]
+  let modified: Moment
+  /// The time of the last change of the bytes or the attributes; nil in a fingerprint that no file has.
+  private(set) var changed: Moment?
+
+  /// A time of a file: seconds since 1970, and nanoseconds.
+  struct Moment: Hashable, Sendable {
+    let seconds: Int
+    let nanoseconds: Int
+  }
 
   /// The current fingerprint of an open file. Throws ``TableError`` with `.io`.
   public init(of descriptor: Int32) throws(TableError) {
@@ -228,8 +242,8 @@ public struct Fingerprint: Hashable, Sendable {
     inode = UInt64(status.st_ino)
     size = Int(status.st_size)
     kind = status.kind
-    modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
-    changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+    modified = Moment(seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
+    changed = Moment(seconds: status.st_ctim.tv_sec, nanoseconds: status.st_ctim.tv_nsec)
   }
 
   /// Whether this is the same file with the same bytes, judged by its modification time.
@@ -243,7 +257,7 @@ public struct Fingerprint: Hashable, Sendable {
   /// Whether this is a later state of the same file that can have the same bytes at its front: the same size and
   /// modification time, or a larger size.
   func continues(_ other: Fingerprint) -> Bool {
-    guard device == other.device, inode == other.inode, kind == other.kind, !other.changed.isEmpty
+    guard device == other.device, inode == other.inode, kind == other.kind, other.changed != nil
     else { return false }
     return size > other.size || isOfSameContent(as: other)
   }
@@ -259,13 +273,13 @@ public struct Fingerprint: Hashable, Sendable {
   }
 
   /// The modification time in seconds since 1970.
-  var modificationTime: Double { Double(modified[0]) + Double(modified[1]) / 1e9 }
+  var modificationTime: Double { Double(modified.seconds) + Double(modified.nanoseconds) / 1e9 }
 
   /// A fingerprint that the file never has. It marks bytes that another program changed before they could be
   /// examined.
   var neverMatching: Fingerprint {
     var other = self
-    other.changed = []
+    other.changed = nil
     return other
   }
 
@@ -274,10 +288,11 @@ public struct Fingerprint: Hashable, Sendable {
 
   /// The version of the first bytes of the file. A smaller file with the same times would have these bytes.
   func version(ofFirst count: Int) -> Version {
-    let times = (modified + changed).map { String($0, radix: 16) }
-    return Version(
-      "\(String(device, radix: 16)).\(String(inode, radix: 16)).\(String(count, radix: 16))."
-        + times.joined(separator: "."))
+    var numbers = [Int(bitPattern: UInt(device)), Int(bitPattern: UInt(inode)), count]
+    for moment in [modified, changed] {
+      if let moment { numbers += [moment.seconds, moment.nanoseconds] }
+    }
+    return Version(Hexadecimal.joined(numbers))
   }
 }
 

@@ -18,6 +18,7 @@ public final class BytesUpTo: ByteSource {
   }
 
   public var version: Version? { whole.version }
+  public var hasVersion: Bool { whole.hasVersion }
   public var size: Int? { end }
 
   public func checkUnchanged() throws(TableError) { try whole.checkUnchanged() }

@@ -3,9 +3,13 @@ public enum Compression: String, CaseIterable, Sendable {
   case gzip, compress, bzip2, xz, zstd, lz4, lzip
 
   /// The bytes at the start of each format.
-  public static let magics: [[UInt8]] = allCases.flatMap(\.magics)
+  public static let magics: [[UInt8]] = formats.map(\.magic)
   /// The length of the longest of them.
   public static let magicSize = magics.map(\.count).max() ?? 0
+
+  private static let formats: [(format: Compression, magic: [UInt8])] = allCases.flatMap { format in
+    format.magics.map { (format, $0) }
+  }
 
   private var magics: [[UInt8]] {
     switch self {
@@ -27,9 +31,11 @@ public enum Compression: String, CaseIterable, Sendable {
 
   /// The format of a file that begins with these bytes; nil if it is not compressed in a known format.
   public init?(_ start: [UInt8]) {
-    let found = Compression.allCases.first { $0.magics.contains { start.starts(with: $0) } }
+    let found = Compression.formats.first {
+      start.first == $0.magic[0] && start.starts(with: $0.magic)
+    }
     guard let found else { return nil }
-    self = found
+    self = found.format
   }
 
   /// The usual command that writes the uncompressed content of a file, or of its input, to its output.

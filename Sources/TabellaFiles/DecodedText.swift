@@ -39,7 +39,7 @@ public struct DecodedText {
   public var isConverted: Bool { transcoder != nil }
 
   /// Whether the text consists of the file's own bytes, so that offsets in the text are offsets in the file.
-  public var isAsStored: Bool { transcoder == nil && bytes.version != nil }
+  public var isAsStored: Bool { transcoder == nil && bytes.hasVersion }
 
   /// A diagnostic about the first bytes so far that could not be converted; nil if there are none.
   public var diagnostic: String? {

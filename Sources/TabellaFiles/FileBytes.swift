@@ -30,6 +30,7 @@ final class FileBytes: ByteSource {
   }
 
   var version: Version? { file.fingerprint.version(ofFirst: count) }
+  var hasVersion: Bool { true }
   var size: Int? { count }
 
   /// Shows more bytes, or fewer, of the same file.

@@ -148,9 +148,17 @@ extension Catalogue {
 extension Manifest {
   /// The longest pattern other than `*` that a name matches; nil if there is none.
   func pattern(fitting name: ArraySlice<UInt8>) -> String? {
-    patterns.filter { $0 != "*" && matches(name, Array($0.utf8)[...]) }
+    patterns.filter { $0 != "*" && canEnd($0, name) && matches(name, Array($0.utf8)[...]) }
       .max { $0.utf8.count < $1.utf8.count }
   }
+}
+
+/// Whether a name ends as a pattern demands. Most patterns, such as `*.csv`, are refused by this quick test.
+private func canEnd(_ pattern: String, _ name: ArraySlice<UInt8>) -> Bool {
+  guard let last = pattern.utf8.last, last != UInt8(ascii: "*"), last != UInt8(ascii: "?") else {
+    return true
+  }
+  return name.last == last
 }
 
 extension ProviderChoice.Reason {

@@ -23,7 +23,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   var supplementary: (any TableSupplementary)? { self }
   var diagnostics: (any TableDiagnostics)? { self }
   /// A stream never changes: its rows only arrive. The offsets of a range of bytes belong to one version.
-  var changes: (any TableChanges)? { file.version == nil || options.bytes != nil ? nil : self }
+  var changes: (any TableChanges)? { file.hasVersion && options.bytes == nil ? self : nil }
 
   var file: any ByteSource { text.file }
 

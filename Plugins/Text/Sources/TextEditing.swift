@@ -4,7 +4,7 @@ import TabellaFiles
 // Edits of lines, as splices of the file.
 
 extension TextSource: RecordEditing {
-  var editing: (any TableEditing)? { file.version != nil ? self : nil }
+  var editing: (any TableEditing)? { file.hasVersion ? self : nil }
   var moving: (any TableMoving)? { editing == nil ? nil : self }
   var undoing: (any TableUndoing)? { editing == nil ? nil : self }
 

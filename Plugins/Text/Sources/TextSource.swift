@@ -69,7 +69,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
 
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
   /// A stream never changes: its rows only arrive.
-  var changes: (any TableChanges)? { file.version == nil ? nil : self }
+  var changes: (any TableChanges)? { file.hasVersion ? self : nil }
   var sections: (any TableSections)? { sectioning == .none ? nil : self }
   var sectionIndex: (any TableSectionIndex)? { sectioning == .headings ? self : nil }
 

@@ -48,6 +48,7 @@ public final class UncommentedBytes: ByteSource {
   deinit { block.deallocate() }
 
   public var version: Version? { base.version }
+  public var hasVersion: Bool { base.hasVersion }
   /// The size is nil, because it is known only after reading, and because only one thread may read.
   public var size: Int? { nil }
 
