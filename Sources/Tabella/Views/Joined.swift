@@ -29,9 +29,14 @@ public final class JoinedSource: TableDataSource {
 
   /// The maximum number of rows to convert to text at once.
   private static let convertedLimit = 1 << 16
+  /// The approximate number of bytes to gather at once. Each table gathers its rows, and then they are copied into the
+  /// requested order.
+  private static let gatheredSize = 32 << 20
 
   public private(set) var columns: [Column] = []
   private(set) var parts: [Part]
+  /// The number of rows to gather at once. It follows from the size of the rows that were gathered last.
+  private var mostGathered = 1 << 16
   /// The index, computed on demand.
   private var indexed: [IndexEntry]?
   /// The number of sections in front of each table, as far as they are counted.
@@ -350,7 +355,7 @@ extension JoinedSource: TableIdentity, TableGathering {
     at paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
-    let partPaths = try paths.prefix(MappedSource.gatherSize).map { path throws(TableError) in
+    let partPaths = try paths.prefix(mostGathered).map { path throws(TableError) in
       try partPath(of: path)
     }
     var batches: [Batch] = []
@@ -373,7 +378,17 @@ extension JoinedSource: TableIdentity, TableGathering {
     if batches.isEmpty {
       return .empty(columns.map { self.columns[$0].type }, ids: includesIDs)
     }
+    noteSize(of: batches)
     return Batch(picking: Array(picks[..<end]), from: batches)
+  }
+
+  /// Adapts the number of rows to gather at once to the size of gathered rows.
+  private func noteSize(of batches: [Batch]) {
+    let rows = batches.reduce(0) { $0 + $1.rowCount }
+    let bytes = batches.reduce(0) { $0 + $1.byteCount }
+    guard rows > 0 else { return }
+    let fitting = JoinedSource.gatheredSize / max(1, bytes / rows)
+    mostGathered = max(1 << 10, min(fitting, MappedSource.gatherSize))
   }
 
   /// The indices of the paths of each table. The tables are in the order of their first paths.

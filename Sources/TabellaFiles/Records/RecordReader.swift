@@ -521,25 +521,11 @@ public struct RecordPage {
     let digest = digest64(bytes(of: number)) ^ reading
     // Two numbers of 64 bits and a point.
     return String(unsafeUninitializedCapacity: 33) { text in
-      var end = RecordPage.write(UInt64(offset(of: number)), to: text, 0)
+      var end = Hexadecimal.write(UInt64(offset(of: number)), to: text, 0)
       text[end] = UInt8(ascii: ".")
       end += 1
-      return RecordPage.write(digest, to: text, end)
+      return Hexadecimal.write(digest, to: text, end)
     }
-  }
-
-  /// Writes a number in hexadecimal from an index on. Returns the index after it.
-  private static func write(
-    _ number: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, _ start: Int
-  ) -> Int {
-    let count = max(1, (UInt64.bitWidth - number.leadingZeroBitCount + 3) / 4)
-    var rest = number
-    for index in (start..<start + count).reversed() {
-      let digit = UInt8(truncatingIfNeeded: rest & 15)
-      text[index] = digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "a")
-      rest >>= 4
-    }
-    return start + count
   }
 
   private func byte(_ at: Int) -> UInt8 { bytes.load(fromByteOffset: at, as: UInt8.self) }
