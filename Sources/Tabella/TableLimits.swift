@@ -1,9 +1,10 @@
-/// The maximum numbers of rows and sections. They prevent endless counting and overflows in sums of positions.
+/// The maximum numbers of rows and sections. They prevent endless counting and overflows: the rows of all sections together
+/// are fewer than 2^63.
 ///
 /// Every number of rows or sections is checked where it enters: from a provider, a worker or a command line.
 public enum TableLimits {
   /// The maximum number of rows in a section.
-  public static let rows = 1 << 56
+  public static let rows = 1 << 36
   /// The maximum number of sections.
   public static let sections = 100_000_000
 }

@@ -124,6 +124,8 @@ func importBatch(
       .misbehaved, "returned a batch without release: set array.release, which frees the batch")
   }
   let owner = ImportedArray(raw.array, witness)
+  // The requests know the columns that were valid last.
+  guard request.columns.allSatisfy(columns.indices.contains) else { throw .changedColumns }
   let array = raw.array
   let wanted = request.columns.count + (request.includesIDs ? 1 : 0)
   guard array.offset == 0, array.null_count == 0 || array.null_count == -1, array.dictionary == nil
@@ -134,7 +136,7 @@ func importBatch(
         + "null")
   }
   guard array.n_children == wanted else {
-    throw wrongColumns(Int(array.n_children) - (request.includesIDs ? 1 : 0), request)
+    throw wrongColumns(Int(array.n_children) &- (request.includesIDs ? 1 : 0), request)
   }
   guard (0...Int64(request.count)).contains(array.length) else {
     throw wrongRowCount(Int(array.length), request)

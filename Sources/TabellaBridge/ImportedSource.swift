@@ -65,14 +65,17 @@ final class ImportedSource: TableDataSource {
 
   /// Reads everything that can differ in a new version.
   func follow(_ change: ChangeBatch) throws(TableError) {
-    if change.changes == nil { hasStaleColumns = true }
-    try refreshColumns()
+    guard change.changes == nil else { return }
+    hasStaleColumns = true
+    columns = try readColumns(foreign)
+    hasStaleColumns = false
   }
 
-  /// Reads the columns if an earlier attempt failed.
+  /// Reads the columns if an earlier attempt failed. Throws ``TableError`` with `.conflict` if they are not those that the
+  /// callers know.
   func refreshColumns() throws(TableError) {
     guard hasStaleColumns else { return }
-    columns = try readColumns(foreign)
+    guard try readColumns(foreign) == columns else { throw .changedColumns }
     hasStaleColumns = false
   }
 
@@ -109,6 +112,12 @@ final class ImportedSource: TableDataSource {
       try importBatch(raw, answering: request, of: columns, foreign.witness)
     }
   }
+}
+
+extension TableError {
+  /// The error for a table whose columns changed when they could not be read.
+  static let changedColumns = TableError(
+    .conflict, "the columns of the table have changed; open the table again")
 }
 
 private func readColumns(_ foreign: ForeignSource) throws(TableError) -> [Column] {

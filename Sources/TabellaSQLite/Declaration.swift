@@ -26,7 +26,7 @@ struct Declaration {
   /// The columns of a source. Those on request are hidden, so `SELECT *` leaves them out.
   init(of columns: [Column]) {
     slots = columns.indices.map { .cell($0) } + [.section, .sectionTitle]
-    let names = Declaration.uniqueNames(columns.map(\.name) + ["section", "section_title"])
+    let names = Declaration.sqlNames(columns.map(\.name) + ["section", "section_title"])
     let parts = names.enumerated().map { number, name in
       let quoted =
         "\""
@@ -56,19 +56,9 @@ struct Declaration {
   }
 
   /// Names that SQLite can tell apart: it ignores the case of ASCII letters. A column without a name gets one.
-  private static func uniqueNames(_ names: [String]) -> [String] {
-    func folded(_ name: String) -> [UInt8] { name.utf8.map { $0 &- 65 < 26 ? $0 | 0x20 : $0 } }
-    var taken = Set(names.map(folded))
-    // As in most tables, all names differ.
-    if taken.count == names.count, !names.contains("") { return names }
-    var seen: Set<[UInt8]> = []
-    return names.enumerated().map { number, name in
-      let name = name.isEmpty ? "column \(number + 1)" : name
-      if seen.insert(folded(name)).inserted { return name }
-      var next = 2
-      while !taken.insert(folded("\(name) \(next)")).inserted { next += 1 }
-      seen.insert(folded("\(name) \(next)"))
-      return "\(name) \(next)"
+  private static func sqlNames(_ names: [String]) -> [String] {
+    uniqueNames(names.enumerated().map { $1.isEmpty ? "column \($0 + 1)" : $1 }) { name in
+      name.utf8.map { $0 &- 65 < 26 ? $0 | 0x20 : $0 }
     }
   }
 }

@@ -14,6 +14,7 @@ extension VirtualTable {
     }
     let api = connection.api
     return try live.running { () throws(TableError) in
+      try live.checkColumns()
       let old = api.value(values[0]).wholeNumber
       guard values.count > 1 else {
         if let old { try live.stageDeletion(of: old) }

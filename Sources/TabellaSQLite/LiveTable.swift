@@ -15,6 +15,8 @@ final class LiveTable {
   private var file: FileState?
   /// The columns at the time of the declaration. An edit can change the types that the text of a file reads as.
   let declared: [Column]
+  /// Whether the table belongs to the table function, which shows any columns.
+  private let isOfFunction: Bool
   /// Whether the location was opened for the statement that reads it next.
   private var isFresh = true
   private var isLost = false
@@ -30,9 +32,12 @@ final class LiveTable {
   /// The numbers of rows in the present version.
   private var numbering: RowNumbering?
 
-  init(_ connection: Connection, _ arguments: TableArguments) throws(TableError) {
+  init(
+    _ connection: Connection, _ arguments: TableArguments, isOfFunction: Bool
+  ) throws(TableError) {
     self.connection = connection
     self.arguments = arguments
+    self.isOfFunction = isOfFunction
     file = FileState(of: arguments.location)
     do throws(TableError) {
       opened = try connection.open(arguments, for: .reading)
@@ -54,7 +59,7 @@ final class LiveTable {
     }
   }
 
-  /// The table with the staged edits.
+  /// The table with the staged edits. It is made in constant time.
   var present: any TableDataSource { staged.isEmpty ? source : StagedSource(source, staged) }
 
   /// Begins to read for a statement.
@@ -82,7 +87,7 @@ final class LiveTable {
     if !isLost, newest == nil, let changes = source.changes {
       do throws(TableError) {
         _ = try changes.pull()
-        return try checkColumns()
+        return try checkColumns(of: source)
       } catch {
         // The location is opened again, which also explains an error.
       }
@@ -97,11 +102,11 @@ final class LiveTable {
   }
 
   private func reopen() throws(TableError) {
-    file = fileState()
-    opened = try connection.open(arguments, for: .reading)
-    isLost = false
-    numbering = nil
-    try checkColumns()
+    let state = fileState()
+    let table = try connection.open(arguments, for: .reading)
+    // The table that is open stays if the columns differ, so that the next statement gets the same error.
+    try checkColumns(of: table.source)
+    (opened, file, isLost, numbering) = (table, state, false, nil)
   }
 
   /// Shows the table that a commit has moved, or opens the location anew.
@@ -113,15 +118,20 @@ final class LiveTable {
     isFresh = false
   }
 
-  /// Throws if the columns are no longer those that SQLite knows.
-  private func checkColumns() throws(TableError) {
-    let columns = source.columns
-    guard columns.count == declared.count,
-      zip(columns, declared).allSatisfy({ $0.name == $1.name && $0.type == $1.type })
+  /// Throws if the columns of a table are no longer those that SQLite knows.
+  private func checkColumns(of table: any TableDataSource) throws(TableError) {
+    let columns = table.columns
+    guard
+      isOfFunction || columns.count == declared.count
+        && zip(columns, declared).allSatisfy({ $0.name == $1.name && $0.type == $1.type })
     else {
       throw TableError(.conflict, "the columns have changed; connect again to see them")
     }
   }
+
+  /// Throws if the columns of the present version are no longer those that SQLite knows. An INSERT starts no scan, which
+  /// would throw the same.
+  func checkColumns() throws(TableError) { try checkColumns(of: source) }
 
   /// The numbers of the rows of the present version.
   func rowNumbering() throws(TableError) -> RowNumbering {
@@ -153,10 +163,17 @@ final class RowNumbering {
   }
 
   func rowID(of path: IndexPath) throws(TableError) -> Int64 {
-    (stamp << RowNumbering.digits) | Int64(try offset(ofSection: path.section) + path.row)
+    let number = try offset(ofSection: path.section) + path.row
+    guard number < 1 << RowNumbering.digits else {
+      throw TableError(
+        .notSupported, "a table of SQL has at most \(1 << RowNumbering.digits) rows with row ids",
+        section: path.section, row: path.row)
+    }
+    return (stamp << RowNumbering.digits) | Int64(number)
   }
 
   /// The path of a row; nil if there is no such row. Throws ``TableError`` with `.conflict` for a row of another version.
+  /// - Complexity: O(log n) for a row in front of the last section that was asked for.
   func path(of rowID: Int64) throws(TableError) -> IndexPath? {
     guard rowID >> RowNumbering.digits == stamp else {
       throw TableError(
@@ -164,7 +181,10 @@ final class RowNumbering {
         "the row id \(rowID) is from another version of the table; read the row again")
     }
     let number = Int(rowID & ((1 << RowNumbering.digits) - 1))
-    var section = 0
+    var section = partition(offsets.count) { offsets[$0] > number } - 1
+    if section + 1 < offsets.count {
+      return IndexPath(section: section, row: number - offsets[section])
+    }
     while try source.numberOfSections(knowing: section + 1).value > section {
       let row = number - (try offset(ofSection: section))
       if try source.numberOfRows(inSection: section, knowing: row + 1).value > row {

@@ -154,8 +154,12 @@ struct Planner {
   }
 
   /// Takes the limit as advice about the size of reads. Takes the offset if each row in front of it would be returned.
+  ///
+  /// Before version 3.46, SQLite also offers the offset if it tests each row by a condition that is no constraint, such as
+  /// `a = b`. It counts only rows that pass, so the scan must not pass over others.
   private mutating func takeLimit(_ index: Int) {
     let isOffset = constraints[index].op == UInt8(TABELLA_SQLITE_OFFSET)
+    if isOffset, api.pointee.libversion_number() < 3_046_000 { return }
     let isOrdered = info.pointee.order_count == 0 || info.pointee.order_is_consumed != 0
     guard constraints[index].usable != 0, isOrdered, !isOneRow, !(isOffset && hasOther) else {
       return
@@ -199,7 +203,8 @@ extension LiveTable {
   /// Whether a sorted view of the present table has the order of SQLite.
   func hasOrder(_ order: [SortDescriptor]) -> Bool {
     let columns = source.columns
-    return source.sections == nil && (order.count == 1 || order.allSatisfy(\.isDescending))
+    return source.sections == nil && order.allSatisfy { columns.indices.contains($0.column) }
+      && (order.count == 1 || order.allSatisfy(\.isDescending))
       && order.enumerated().allSatisfy { place, key in
         let column = columns[key.column]
         return column.reads == declared[key.column].reads

@@ -11,6 +11,18 @@ struct StagedEdits {
     var cells: [Int: Cell]
   }
 
+  /// The edited rows of a section. All lists are ascending.
+  struct Section {
+    /// The numbers of the deleted rows.
+    var deleted: [Int] = []
+    /// The numbers of the rows with other cells.
+    var changed: [Int] = []
+    /// The numbers of the inserted rows, which are also their order.
+    var inserted: [Int] = []
+
+    var isEmpty: Bool { deleted.isEmpty && changed.isEmpty && inserted.isEmpty }
+  }
+
   /// The state of a row before a step.
   private enum Step {
     case row(IndexPath, cells: [Int: Cell]?, isDeleted: Bool)
@@ -21,9 +33,11 @@ struct StagedEdits {
   private(set) var cells: [IndexPath: [Int: Cell]] = [:]
   private(set) var deleted: Set<IndexPath> = []
   private(set) var inserted: [Int: Inserted] = [:]
+  /// The sections with edited rows.
+  private(set) var sections: [Int: Section] = [:]
   private var steps: [Step] = []
 
-  var isEmpty: Bool { cells.isEmpty && deleted.isEmpty && inserted.isEmpty }
+  var isEmpty: Bool { sections.isEmpty }
 
   /// The number of steps, as the name of the present state.
   var state: Int { steps.count }
@@ -32,38 +46,60 @@ struct StagedEdits {
   mutating func goBack(to state: Int) {
     while steps.count > state, let step = steps.popLast() {
       switch step {
-      case .row(let path, let old, let wasDeleted):
-        cells[path] = old
-        if wasDeleted { deleted.insert(path) } else { deleted.remove(path) }
-      case .inserted(let number, let old): inserted[number] = old
+      case .row(let path, let old, let wasDeleted): put(path, old, isDeleted: wasDeleted)
+      case .inserted(let number, let old): putInserted(number, old)
       }
     }
   }
 
   mutating func set(_ path: IndexPath, _ new: [Int: Cell]) {
     note(path)
-    cells[path, default: [:]].merge(new) { $1 }
+    put(path, (cells[path] ?? [:]).merging(new) { $1 }, isDeleted: deleted.contains(path))
   }
 
   mutating func delete(_ path: IndexPath) {
     note(path)
-    cells[path] = nil
-    deleted.insert(path)
+    put(path, nil, isDeleted: true)
+  }
+
+  /// Adds, changes or, with nil, removes an inserted row.
+  mutating func replaceInserted(_ number: Int, by row: Inserted?) {
+    steps.append(.inserted(number, inserted[number]))
+    putInserted(number, row)
   }
 
   private mutating func note(_ path: IndexPath) {
     steps.append(.row(path, cells: cells[path], isDeleted: deleted.contains(path)))
   }
 
-  /// Adds, changes or, with nil, removes an inserted row.
-  mutating func replaceInserted(_ number: Int, by row: Inserted?) {
-    steps.append(.inserted(number, inserted[number]))
-    inserted[number] = row
+  /// Gives a row of the table another state.
+  private mutating func put(_ path: IndexPath, _ new: [Int: Cell]?, isDeleted: Bool) {
+    cells[path] = new
+    if isDeleted { deleted.insert(path) } else { deleted.remove(path) }
+    change(path.section) { section in
+      section.changed.put(path.row, isMember: new != nil)
+      section.deleted.put(path.row, isMember: isDeleted)
+    }
   }
 
-  /// The inserted rows of a section, in the order of their insertion.
-  func insertedRows(inSection section: Int) -> [(number: Int, row: Inserted)] {
-    inserted.filter { $0.value.section == section }.sorted { $0.key < $1.key }
-      .map { (number: $0.key, row: $0.value) }
+  private mutating func putInserted(_ number: Int, _ new: Inserted?) {
+    guard let section = (new ?? inserted[number])?.section else { return }
+    inserted[number] = new
+    change(section) { $0.inserted.put(number, isMember: new != nil) }
+  }
+
+  private mutating func change(_ number: Int, _ body: (inout Section) -> Void) {
+    body(&sections[number, default: Section()])
+    if sections[number]?.isEmpty == true { sections[number] = nil }
+  }
+}
+
+extension [Int] {
+  /// Adds a number to an ascending list, or removes it.
+  fileprivate mutating func put(_ number: Int, isMember: Bool) {
+    let index = partition(count) { self[$0] >= number }
+    let wasMember = index < count && self[index] == number
+    if isMember, !wasMember { insert(number, at: index) }
+    if !isMember, wasMember { remove(at: index) }
   }
 }

@@ -11,56 +11,19 @@ final class StagedSource: TableDataSource {
     case inserted(Int)
   }
 
-  private struct Section {
-    /// The numbers of the deleted rows, ascending.
-    var deleted: [Int] = []
-    /// The numbers of the rows with other cells, ascending.
-    var changed: [Int] = []
-    var inserted: [(number: Int, row: StagedEdits.Inserted)] = []
-
-    /// The number in the base of a shown row, which need not exist.
-    func baseRow(of row: Int) -> Int {
-      // The number of deleted rows in front of the row.
-      let count = partition(deleted.count) { deleted[$0] - $0 > row }
-      return row + count
-    }
-
-    /// The first row from `row` on that is deleted or changed.
-    func nextEdited(from row: Int) -> Int {
-      let next = [deleted, changed].compactMap { rows -> Int? in
-        let index = partition(rows.count) { rows[$0] >= row }
-        return index < rows.count ? rows[index] : nil
-      }
-      return next.min() ?? .max
-    }
-  }
-
   private let base: any TableDataSource
   private let edits: StagedEdits
-  private var known: [Int: Section] = [:]
 
   init(_ base: any TableDataSource, _ edits: StagedEdits) {
     self.base = base
     self.edits = edits
-    for path in edits.deleted { known[path.section, default: Section()].deleted.append(path.row) }
-    for path in edits.cells.keys {
-      known[path.section, default: Section()].changed.append(path.row)
-    }
-    for row in edits.inserted.values where known[row.section] == nil {
-      known[row.section] = Section()
-    }
-    for section in known.keys {
-      known[section]?.deleted.sort()
-      known[section]?.changed.sort()
-      known[section]?.inserted = edits.insertedRows(inSection: section)
-    }
   }
 
   var columns: [Column] { base.columns }
   var sections: (any TableSections)? { base.sections }
 
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
-    guard let edited = known[section] else {
+    guard let edited = edits.sections[section] else {
       return try base.numberOfRows(inSection: section, knowing: minimum)
     }
     let deleted = edited.deleted.count
@@ -74,7 +37,7 @@ final class StagedSource: TableDataSource {
 
   /// The row at a path, which must exist.
   func row(at path: IndexPath) throws(TableError) -> Row {
-    guard let edited = known[path.section] else { return .base(path) }
+    guard let edited = edits.sections[path.section] else { return .base(path) }
     let row = edited.baseRow(of: path.row)
     let count = try base.numberOfRows(inSection: path.section, knowing: row + 1).value
     if row < count { return .base(IndexPath(section: path.section, row: row)) }
@@ -82,12 +45,12 @@ final class StagedSource: TableDataSource {
     guard edited.inserted.indices.contains(place) else {
       throw .noRow(path.row, inSection: path.section, of: count)
     }
-    return .inserted(edited.inserted[place].number)
+    return .inserted(edited.inserted[place])
   }
 
   /// The path of a row of the base; nil if the row is deleted.
   func path(ofBase path: IndexPath) -> IndexPath? {
-    guard let edited = known[path.section] else { return path }
+    guard let edited = edits.sections[path.section] else { return path }
     let before = partition(edited.deleted.count) { edited.deleted[$0] >= path.row }
     guard !edits.deleted.contains(path) else { return nil }
     return IndexPath(section: path.section, row: path.row - before)
@@ -95,8 +58,9 @@ final class StagedSource: TableDataSource {
 
   /// The path of an inserted row; nil if the row is gone.
   func path(ofInserted number: Int) throws(TableError) -> IndexPath? {
-    guard let row = edits.inserted[number], let edited = known[row.section],
-      let place = edited.inserted.firstIndex(where: { $0.number == number })
+    guard let row = edits.inserted[number], let edited = edits.sections[row.section],
+      case let place = partition(edited.inserted.count, { edited.inserted[$0] >= number }),
+      place < edited.inserted.count, edited.inserted[place] == number
     else { return nil }
     let count = try base.exactNumberOfRows(inSection: row.section)
     return IndexPath(section: row.section, row: count - edited.deleted.count + place)
@@ -104,7 +68,7 @@ final class StagedSource: TableDataSource {
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
     try check(request)
-    guard let edited = known[request.section] else { return try base.rows(request) }
+    guard let edited = edits.sections[request.section] else { return try base.rows(request) }
     var request = request
     let first = edited.baseRow(of: request.first)
     let count = try base.numberOfRows(inSection: request.section, knowing: first + 1).value
@@ -121,19 +85,38 @@ final class StagedSource: TableDataSource {
   }
 
   private func inserted(
-    _ request: RowRequest, _ edited: Section, from place: Int, _ count: Int
+    _ request: RowRequest, _ edited: StagedEdits.Section, from place: Int, _ count: Int
   ) throws(TableError) -> Batch {
     guard place <= edited.inserted.count else {
       throw .noRow(request.first, inSection: request.section, of: count)
     }
     let rows = edited.inserted[place...].prefix(request.count)
     let builder = BatchBuilder(for: request, of: columns)
-    for (_, row) in rows {
+    for number in rows {
+      let cells = edits.inserted[number]?.cells ?? [:]
       for (place, column) in request.columns.enumerated() {
-        builder.columns[place].append(row.cells[column] ?? .missing)
+        builder.columns[place].append(cells[column] ?? .missing)
       }
     }
     return builder.finish(rowCount: rows.count)
+  }
+}
+
+extension StagedEdits.Section {
+  /// The number in the base of a shown row, which need not exist.
+  fileprivate func baseRow(of row: Int) -> Int {
+    // The number of deleted rows in front of the row.
+    let count = partition(deleted.count) { deleted[$0] - $0 > row }
+    return row + count
+  }
+
+  /// The first row from `row` on that is deleted or changed.
+  fileprivate func nextEdited(from row: Int) -> Int {
+    let next = [deleted, changed].compactMap { rows -> Int? in
+      let index = partition(rows.count) { rows[$0] >= row }
+      return index < rows.count ? rows[index] : nil
+    }
+    return next.min() ?? .max
   }
 }
 

@@ -47,7 +47,8 @@ extension LiveTable {
   private func undo() -> Bool {
     guard let receipt else { return false }
     self.receipt = nil
-    return (try? ReceiptStore().undo(receipt, host: connection.host)) != nil
+    let undo = try? ReceiptStore().undo(receipt, host: connection.host)
+    return undo?.result.outcomes.allSatisfy { $0.code == nil } ?? false
   }
 
   /// Ends a transaction that was committed.
@@ -92,13 +93,14 @@ extension LiveTable {
       staged.deleted.contains(path)
         ? .delete(name) : .set(name, cells: staged.cells[path] ?? [:])
     }
-    for section in Set(staged.inserted.values.map(\.section)).sorted() {
-      let deleted = staged.deleted.count { $0.section == section }
-      let first = try source.exactNumberOfRows(inSection: section) - deleted
-      for (place, inserted) in staged.insertedRows(inSection: section).enumerated() {
+    for (section, edited) in staged.sections.sorted(by: { $0.key < $1.key })
+    where !edited.inserted.isEmpty {
+      let first = try source.exactNumberOfRows(inSection: section) - edited.deleted.count
+      for (place, number) in edited.inserted.enumerated() {
         edits.append(
           .insert(
-            at: IndexPath(section: section, row: first + place), cells: inserted.row.cells))
+            at: IndexPath(section: section, row: first + place),
+            cells: staged.inserted[number]?.cells ?? [:]))
       }
     }
     // A list of processes always changes. There, the ids alone name the rows.

@@ -19,7 +19,8 @@ final class VirtualTable {
     self.connection = connection
     let declaration: Declaration
     if let arguments {
-      let live = try LiveTable(connection, TableArguments(declaration: arguments))
+      let live = try LiveTable(
+        connection, TableArguments(declaration: arguments), isOfFunction: false)
       live.expire()
       declared = live
       declaration = Declaration(of: live.declared)
@@ -50,7 +51,7 @@ final class VirtualTable {
       try arguments.add(option: String(decoding: options[number] ?? [], as: UTF8.self))
     }
     if let known = opened[arguments] { return known }
-    let live = try LiveTable(connection, arguments)
+    let live = try LiveTable(connection, arguments, isOfFunction: true)
     if opened.count >= VirtualTable.mostOpened { opened = opened.filter { $1.readers > 0 } }
     opened[arguments] = live
     live.optionTexts = options.mapValues { String(decoding: $0, as: UTF8.self) }

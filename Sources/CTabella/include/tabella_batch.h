@@ -317,7 +317,7 @@ TABELLA_HELPER void tabella_batch_put_(tabella_batch_builder *builder, int64_t i
                                        size_t size) {
   tabella_column_builder_ *column;
   int ok = 1;
-  if (builder == NULL) return;
+  if (builder == NULL || builder->failed != 0) return;
   if (index < 0 || index >= builder->column_count ||
       (present && builder->columns[index].type != type)) {
     builder->failed = 2;

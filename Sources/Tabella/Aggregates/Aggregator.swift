@@ -6,6 +6,8 @@ struct Aggregator {
   /// The columns to read, without repetition.
   let columns: [Int]
   private let aggregates: [Aggregate]
+  /// For each of ``columns``, the numbers of the aggregates that read it.
+  private let readers: [[Int]]
   private var states: [ColumnState]
   private let names: ColumnNames
   private(set) var groupCount = 0
@@ -19,19 +21,26 @@ struct Aggregator {
   init(
     _ aggregates: [Aggregate], in columns: [Column], countsRows: Bool = true
   ) throws(TableError) {
-    var wanted: [Int] = []
-    for aggregate in aggregates {
+    var (wanted, readers): ([Int], [[Int]]) = ([], [])
+    var places: [Int: Int] = [:]
+    for (number, aggregate) in aggregates.enumerated() {
       try aggregate.check(in: columns)
-      if let column = aggregate.readColumn, !wanted.contains(column) { wanted.append(column) }
+      guard let column = aggregate.readColumn else { continue }
+      if let place = places[column] {
+        readers[place].append(number)
+      } else {
+        places[column] = wanted.count
+        wanted.append(column)
+        readers.append([number])
+      }
     }
     self.columns = wanted
+    self.readers = readers
     self.aggregates = aggregates
     self.countsRows = countsRows && aggregates.contains { $0.function == .rows }
     names = ColumnNames(columns)
-    states = wanted.map { column in
-      ColumnState(
-        columns[column], number: column,
-        Set(aggregates.filter { $0.readColumn == column }.map(\.function)))
+    states = zip(wanted, readers).map { column, numbers in
+      ColumnState(columns[column], number: column, Set(numbers.map { aggregates[$0].function }))
     }
   }
 
@@ -101,10 +110,11 @@ struct Aggregator {
       let count = rowCount ?? { [counts] in counts[Int($0)] }
       results[number] = AggregateColumn(name: aggregate.name(names), count)
     }
-    for (column, state) in zip(columns, states) {
+    for (numbers, state) in zip(readers, states) {
       // All functions of a column use the same order of its values.
       let order = state.order
-      for (number, aggregate) in aggregates.enumerated() where aggregate.readColumn == column {
+      for number in numbers {
+        let aggregate = aggregates[number]
         results[number] = state.result(
           aggregate.function, name: aggregate.name(names), groups, order)
       }

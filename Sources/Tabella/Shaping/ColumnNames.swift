@@ -152,16 +152,22 @@ public struct ColumnNames: Sendable {
 /// Returns the names with a number after each repeated one: the first keeps its name, the others get ` 2`, ` 3` and so on.
 ///
 /// A name that a column has of its own is never given to another column: of `a`, `a`, `a 2` the second becomes `a 3`.
-public func uniqueNames(_ names: [String]) -> [String] {
-  var taken = Set(names)
+public func uniqueNames(_ names: [String]) -> [String] { uniqueNames(names) { $0 } }
+
+/// Returns the names with a number after each one whose folded form is repeated; see ``uniqueNames(_:)``.
+package func uniqueNames<Folded: Hashable>(
+  _ names: [String], folded: (String) -> Folded
+) -> [String] {
+  var taken = Set(names.map(folded))
   guard taken.count < names.count else { return names }
-  var seen: Set<String> = []
-  var next: [String: Int] = [:]
+  var seen: Set<Folded> = []
+  var next: [Folded: Int] = [:]
   return names.map { name in
-    if seen.insert(name).inserted { return name }
-    var number = next[name, default: 2]
-    while !taken.insert("\(name) \(number)").inserted { number += 1 }
-    next[name] = number + 1
+    let key = folded(name)
+    if seen.insert(key).inserted { return name }
+    var number = next[key, default: 2]
+    while !taken.insert(folded("\(name) \(number)")).inserted { number += 1 }
+    next[key] = number + 1
     return "\(name) \(number)"
   }
 }

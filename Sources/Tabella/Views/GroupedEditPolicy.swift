@@ -247,7 +247,8 @@ struct GroupedEditPolicy: EditPolicy {
     }
     let rank = rows.arrivals[number].indexAfter - number
     // Earlier arrivals in the same gap.
-    let before = try (0..<number).reversed().prefix { rows.arrivals[$0].indexAfter - $0 == rank }
+    let before = try (0..<number).lazy.reversed()
+      .prefix { rows.arrivals[$0].indexAfter - $0 == rank }
       .first { moved($0) != nil }
       .flatMap { number throws(TableError) in try basePath(moved(number)) }
     guard let own = try basePath(moved(number)) else { return try baseEnd() }

@@ -23,6 +23,8 @@ struct KeyTable {
 
   private static let free = UInt64.max
 
+  private let hash = KeyHash.ofProcess
+
   /// Whether keys are stored without a search, so that an equal key gets another number.
   private(set) var isList = false
 
@@ -40,7 +42,7 @@ struct KeyTable {
       if isList { return list(key) }
       hashKeys()
     }
-    let hash = KeyTable.hash(key)
+    let hash = hash(key)
     let mask = slots.count - 1
     var slot = Int(hash) & mask
     while true {
@@ -124,7 +126,7 @@ struct KeyTable {
     if bytes.count - byteCount < size { makeRoom(for: size) }
     ends.makeRoom(for: keys.count)
     withUnsafeTemporaryAllocation(of: UInt32.self, capacity: keys.count) { hashes in
-      for (index, key) in keys.enumerated() { hashes[index] = key.map(KeyTable.hash) ?? 0 }
+      for (index, key) in keys.enumerated() { hashes[index] = key.map { hash($0) } ?? 0 }
       if isLarge { fetch(keys, hashes) }
       find(keys, hashes, &numbers)
     }
@@ -272,29 +274,6 @@ struct KeyTable {
     withKey(number) { areEqual($0, key) }
   }
 
-  /// The halves of a product, combined by XOR, so that every input bit affects many output bits.
-  @inline(__always)
-  private static func hash(_ key: UnsafeRawBufferPointer) -> UInt32 {
-    @inline(__always)
-    func word<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type) -> UInt64 {
-      UInt64(truncatingIfNeeded: key.loadUnaligned(fromByteOffset: offset, as: T.self))
-    }
-    let (first, last): (UInt64, UInt64)
-    switch key.count {
-    case 8...16: (first, last) = (word(0, UInt64.self), word(key.count - 8, UInt64.self))
-    case 4...7: (first, last) = (word(0, UInt32.self), word(key.count - 4, UInt32.self))
-    case 1...3:
-      first = word(0, UInt8.self)
-      last = word(key.count / 2, UInt8.self) << 8 | word(key.count - 1, UInt8.self)
-    case 0: (first, last) = (0, 0)
-    default: (first, last) = (digest64(key), 0)
-    }
-    let product = (first ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(
-      by: last ^ 0xD6E8_FEB8_6659_FD93 &+ UInt64(truncatingIfNeeded: key.count))
-    let folded = product.high ^ product.low
-    return UInt32(truncatingIfNeeded: folded ^ folded >> 32)
-  }
-
   // Lists of keys
 
   /// Makes the table a list: from now on, keys are stored without a search.
@@ -344,7 +323,7 @@ struct KeyTable {
     var (sample, sampled) = (KeyTable(), 0)
     for number in 0..<UInt32(truncatingIfNeeded: count) {
       withKey(number) { key in
-        guard KeyTable.hash(key) & mask == 0 else { return }
+        guard hash(key) & mask == 0 else { return }
         sampled += 1
         _ = sample.number(of: key)
       }
@@ -398,5 +377,38 @@ struct KeyTable {
       larger[slot] = entry
     }
     slots = larger
+  }
+}
+
+/// The hash function of keys. It has two random words, so that nobody can write a file whose keys have equal hashes.
+private struct KeyHash {
+  let first: UInt64
+  let last: UInt64
+
+  /// The function of all tables in this process.
+  static let ofProcess = KeyHash(
+    first: .random(in: .min ... .max), last: .random(in: .min ... .max))
+
+  /// The halves of a product, combined by XOR, so that every input bit affects many output bits.
+  @inline(__always)
+  func callAsFunction(_ key: UnsafeRawBufferPointer) -> UInt32 {
+    @inline(__always)
+    func word<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type) -> UInt64 {
+      UInt64(truncatingIfNeeded: key.loadUnaligned(fromByteOffset: offset, as: T.self))
+    }
+    let (start, end): (UInt64, UInt64)
+    switch key.count {
+    case 8...16: (start, end) = (word(0, UInt64.self), word(key.count - 8, UInt64.self))
+    case 4...7: (start, end) = (word(0, UInt32.self), word(key.count - 4, UInt32.self))
+    case 1...3:
+      start = word(0, UInt8.self)
+      end = word(key.count / 2, UInt8.self) << 8 | word(key.count - 1, UInt8.self)
+    case 0: (start, end) = (0, 0)
+    default: (start, end) = (digest64(key), 0)
+    }
+    let product = (start ^ first).multipliedFullWidth(
+      by: end ^ last &+ UInt64(truncatingIfNeeded: key.count))
+    let folded = product.high ^ product.low
+    return UInt32(truncatingIfNeeded: folded ^ folded >> 32)
   }
 }

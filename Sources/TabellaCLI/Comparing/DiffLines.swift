@@ -153,6 +153,10 @@ struct DiffLines {
     guard let value = type == .text ? Cell.text(text) : Cell(text, as: type) else {
       throw refusal("its cells are \(type.name)")
     }
+    // Columns of different types are compared by their texts: `01067` differs from 1067.
+    guard value.description.utf8.elementsEqual(text) else {
+      throw refusal("its cells are \(type.name), so it would become \(value.description)")
+    }
     return value
   }
 }

@@ -239,6 +239,8 @@ struct EditRun {
     guard edits.contains(where: { $0.kind == .move }) else { return }
     var taken = Set(edits.filter { $0.kind == .insert }.compactMap(\.target))
     var asked = taken
+    // For each position that the source proposed, the first row that can be free.
+    var free: [IndexPath: Int] = [:]
     let movesSections = edits.contains { $0.isOfSection && $0.kind != .set }
     for number in edits.indices where edits[number].kind == .move && !edits[number].isOfSection {
       guard let path = edits[number].source, let target = edits[number].target else { continue }
@@ -263,7 +265,10 @@ struct EditRun {
       var proposed = try moving.target(ofMoveFrom: path, to: single)
       if proposed == single { proposed = target }
       // The source can propose one position for several moves.
+      let first = proposed
+      proposed.row = free[first] ?? first.row
       while !taken.insert(proposed).inserted { proposed.row += 1 }
+      free[first] = proposed.row + 1
       edits[number].target = proposed
       // In a sorted view the new position is known only after the edit.
       if edits.count == 1, invocation.sort == nil {

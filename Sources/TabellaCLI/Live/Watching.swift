@@ -171,7 +171,9 @@ struct Watching {
   private mutating func attempt(_ body: (inout Watching) throws(Failure) -> Void) {
     do throws(Failure) {
       try body(&self)
-      while let diagnostic = watched.table.source.diagnostics?.nextDiagnostic() {
+      // A provider can have ever new remarks.
+      for _ in 0..<Messages.remarkLimit {
+        guard let diagnostic = watched.table.source.diagnostics?.nextDiagnostic() else { break }
         note = SafeText(diagnostic.message)
       }
     } catch {

@@ -6,7 +6,7 @@ import TabellaTerminal
 /// Writes lines to standard error. All text is made safe to print.
 enum Messages {
   /// The maximum number of diagnostics that are printed for one table.
-  private static let remarkLimit = 1000
+  static let remarkLimit = 1000
 
   /// The maximum number of characters of a line that are printed. A provider can send any number.
   private static let lineLimit = 4000

@@ -84,8 +84,10 @@ final class RowStream {
   }
 
   private func next() throws(Failure) -> ArrowArray {
-    let cells = try (ahead?.take() ?? read()).get()
+    // A thread is taken once, also if its reading failed.
+    let readAhead = ahead?.take()
     ahead = nil
+    let cells = try (readAhead ?? read()).get()
     guard !cells.parts.isEmpty else { return ArrowArray() }
     do {
       table.host.lock.lock()

@@ -132,7 +132,9 @@ extension RecordEditing {
       try uncommented?.whole(table) ?? table, edited: uncommented?.whole(edited) ?? edited,
       isDryRun: batch.isDryRun
     ) { bytes throws(TableError) in
-      ids = try readBack(plan, batch, edits.places, self.uncommented(bytes) ?? bytes)
+      let written = self.uncommented(bytes)
+      if let written, try written.count() < table.size { throw .mergedComment }
+      ids = try readBack(plan, batch, edits.places, written ?? bytes)
       try ShownFile.checkStaysEditable(bytes)
       try checkReads(bytes, prefix: prefix.splices)
       if edits.ofSections { try sectioned?.checkReads(bytes, as: edits) }
@@ -259,6 +261,15 @@ extension RecordEditing {
       "the new cell is UTF-8 and the file is not, so the file would mix encodings; convert the file with iconv"
     )
   }
+}
+
+extension TableError {
+  /// The error for an edit that would put the LF of an empty row behind a comment that ends with CR. The comment would take
+  /// the LF, and the row would be gone.
+  fileprivate static let mergedComment = TableError(
+    .constraint,
+    "an empty row would become the line end of the comment in front of it; nothing was changed; convert the line ends, for example with mac2unix"
+  )
 }
 
 extension EditBatch.Edit {

@@ -117,6 +117,7 @@ final class RenewedSource: ForwardingSource {
     }
     let old = try? version()
     let source: any TableDataSource
+    let new: Version?
     do throws(TableError) {
       source = try open()
       guard AbilitySet(of: source).isSuperset(of: abilities) else {
@@ -124,13 +125,15 @@ final class RenewedSource: ForwardingSource {
           .conflict,
           "another file has taken the name, and its table has other abilities; open it again")
       }
+      // After an error, the source still shows the old file.
+      new = try source.version()
       try source.changes?.listen(notify)
     } catch {
       guard error.code == .notFound, stat(at: path) == nil else { throw error }
       return noChanges()
     }
     adopt(source, named)
-    return ChangeBatch(from: old, to: try version(), changes: nil)
+    return ChangeBatch(from: old, to: new, changes: nil)
   }
 
   private func adopt(_ source: any TableDataSource, _ named: stat) {

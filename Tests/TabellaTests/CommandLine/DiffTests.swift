@@ -229,6 +229,11 @@ import Testing
     let wrong = try ledgers.tabella(words + ["--format", "apply"])
     #expect(wrong.status == 4 && wrong.output.isEmpty)
     #expect(wrong.errors.contains("the column count cannot hold the value \"three\""))
+    // `apply` stored 3, and the tables differed as before.
+    try ledgers.folder.write("b.csv", "name,count\nAda,1\nBob,03\nCy,\n")
+    let other = try ledgers.tabella(words + ["--format", "apply"])
+    #expect(other.status == 4 && other.output.isEmpty)
+    #expect(other.errors.contains("its cells are integer, so it would become 3"), "\(other.errors)")
   }
 
   /// The lines contained cells that no new entry of a folder can have, so `apply` refused them.

@@ -236,6 +236,19 @@ import Testing
     }
   }
 
+  /// A thread that read ahead and failed was joined again by the release of the stream, and the program ended.
+  @Test func aFailedReadAheadIsTakenOnce() throws {
+    for read in 2..<6 {
+      let path = try folder.write("t.csv", "n\n" + String(repeating: "12345678\n", count: 400_000))
+      let stream = try host.open(path, flags: 0)
+        .stream(tabella_embed_stream_request { $0.rows_per_batch = 1000 })
+      for _ in 0..<read { #expect(try stream.next()?.count == 1000) }
+      try folder.write("t.csv", "n\n1\n")
+      let failed = #expect(throws: EmbedStream.Failed.self) { while try stream.next() != nil {} }
+      #expect(failed?.message.isEmpty == false)
+    }
+  }
+
   /// A batch lives on after its stream, its table and its host.
   @Test func batchesOutliveTheirHost() throws {
     var array = ArrowArray()

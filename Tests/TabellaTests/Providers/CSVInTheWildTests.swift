@@ -321,6 +321,22 @@ import Testing
     #expect(try cells(open("h\na\r\n# x\n\nb\n", options)) == [["a"], [""], ["b"]])
   }
 
+  /// A deletion put the LF of an empty row behind a comment that ends with CR. The comment took it, and the row was gone.
+  @Test func aCommentTakesNoLineEnd() throws {
+    let text = "h\n#c\rx\n\ny\n"
+    let source = try open(text, ["comment": "#"])
+    let error = #expect(throws: TableError.self) {
+      _ = try #require(source.editing).commit(EditBatch([.delete(Self.row(0))]))
+    }
+    #expect(error?.code == .constraint && error?.message.contains("mac2unix") == true)
+    #expect(try folder.read("t.csv").elementsEqual(text.utf8))
+    let other = try open(text, ["comment": "#"])
+    let result = try #require(other.editing).commit(
+      EditBatch([.delete(Self.row(0)), .delete(Self.row(1))]))
+    #expect(result.outcomes.allSatisfy { $0.code == nil })
+    #expect(try folder.read("t.csv").elementsEqual("h\n#c\ry\n".utf8))
+  }
+
   /// Random edits with comments between the rows, compared with the same edits without comments. The rows are equal,
   /// and all comments remain in order, byte for byte.
   @Test(arguments: 0..<300 as Range<UInt64>)
