@@ -122,8 +122,9 @@ final class LiveTable {
   private func checkColumns(of table: any TableDataSource) throws(TableError) {
     let columns = table.columns
     guard
-      isOfFunction || columns.count == declared.count
-        && zip(columns, declared).allSatisfy({ $0.name == $1.name && $0.type == $1.type })
+      isOfFunction
+        || columns.count == declared.count
+          && zip(columns, declared).allSatisfy({ $0.name == $1.name && $0.type == $1.type })
     else {
       throw TableError(.conflict, "the columns have changed; connect again to see them")
     }

@@ -97,7 +97,7 @@ struct StagedEdits {
 extension [Int] {
   /// Adds a number to an ascending list, or removes it.
   fileprivate mutating func put(_ number: Int, isMember: Bool) {
-    let index = partition(count) { self[$0] >= number }
+    let index = partitioningIndex { $0 >= number }
     let wasMember = index < count && self[index] == number
     if isMember, !wasMember { insert(number, at: index) }
     if !isMember, wasMember { remove(at: index) }
