@@ -14,8 +14,10 @@ extension VirtualTable {
     }
     let api = connection.api
     return try live.running { () throws(TableError) in
-      try live.checkColumns()
       let old = api.value(values[0]).wholeNumber
+      // An INSERT starts no scan, so it looks for the newest version itself.
+      if old == nil, values.count > 1 { try live.refreshIfUnused() }
+      try live.checkColumns()
       guard values.count > 1 else {
         if let old { try live.stageDeletion(of: old) }
         return nil

@@ -64,8 +64,13 @@ final class LiveTable {
 
   /// Begins to read for a statement.
   func beginReading() throws(TableError) {
-    if readers == 0, staged.isEmpty { try refresh() }
+    try refreshIfUnused()
     readers += 1
+  }
+
+  /// Moves to the newest version, unless a statement reads the table or edits are staged.
+  func refreshIfUnused() throws(TableError) {
+    if readers == 0, staged.isEmpty { try refresh() }
   }
 
   func endReading() { readers -= 1 }
@@ -130,8 +135,7 @@ final class LiveTable {
     }
   }
 
-  /// Throws if the columns of the present version are no longer those that SQLite knows. An INSERT starts no scan, which
-  /// would throw the same.
+  /// Throws if the columns of the present version are no longer those that SQLite knows. A pull can have changed them.
   func checkColumns() throws(TableError) { try checkColumns(of: source) }
 
   /// The numbers of the rows of the present version.

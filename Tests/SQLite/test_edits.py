@@ -304,6 +304,15 @@ class Edits(support.Case):
         self.assertEqual(first.read_bytes(), old)
         self.assertEqual(self.rows("SELECT n FROM t"), [(1,), (2,), (3,)])
 
+    def test_an_insert_into_a_changed_file(self):
+        # An INSERT starts no scan. It met the old version, and failed until the next SELECT.
+        path = self.file("a,b\n1,2\n")
+        self.declare("t", path)
+        self.assertEqual(self.rows("SELECT a FROM t"), [("1",)])
+        path.write_text("a,b\n3,4\n")
+        self.db.execute("INSERT INTO t VALUES ('5', '6')")
+        self.assertEqual(path.read_text(), "a,b\n3,4\n5,6\n")
+
     def test_what_cannot_be_edited(self):
         self.people()
         self.fails("INSERT INTO t(rowid, name) VALUES (5, 'x')", "row id")
