@@ -249,6 +249,7 @@ let package = Package(
       name: "TabellaRemote",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles", "TabellaSystem",
+        "TabellaThreads",
       ],
       swiftSettings: lean),
     // Roles: the SDK and the host never see each other.

@@ -4,6 +4,7 @@ import Tabella
 import TabellaBridge
 import TabellaHost
 import TabellaSystem
+import TabellaThreads
 
 /// A host with its lock, behind a `tabella_embed_host`. Everything that belongs to a host is used only by the thread
 /// that holds its lock.

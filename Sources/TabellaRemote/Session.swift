@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import Tabella
 import TabellaSystem
+import TabellaThreads
 
 /// Watches a worker during calls of a session.
 ///
@@ -95,12 +96,7 @@ package final class RemoteSession: @unchecked Sendable {
   }
 
   /// The reason why the session ended; nil while it continues.
-  package var ended: TableError? {
-    guard case .success(let ending) = lock.withLock({ () throws(TableError) in ending }) else {
-      return nil
-    }
-    return ending
-  }
+  package var ended: TableError? { lock.withLock { ending } }
 
   /// Makes a call and reads the answer. An unreadable answer ends the session.
   func call<R>(
@@ -111,7 +107,7 @@ package final class RemoteSession: @unchecked Sendable {
       try settleAhead()
       let message = try exchange(operation, source, request(operation, source, arguments))
       return try answer(message, read)
-    }.get()
+    }
   }
 
   /// Sends a notice. Its result is ignored. If the session ends, the next call reports it.
@@ -143,7 +139,7 @@ package final class RemoteSession: @unchecked Sendable {
       }
       askAhead(message.bytes)
       return batch
-    }.get()
+    }
   }
 
   /// The number of rows in an answer; nil if the answer contains none.
@@ -293,26 +289,4 @@ package final class RemoteSession: @unchecked Sendable {
 
   /// Calls the listeners of all sources, because the worker ended. Their next pull throws the reason.
   package func workerEnded() { listeners.withLock { for notify in $0.values { notify() } } }
-}
-
-/// A lock that a call can hold for any length of time.
-final class Lock: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-
-  init() {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(mutex, nil)
-  }
-
-  deinit {
-    pthread_mutex_destroy(mutex)
-    mutex.deallocate()
-  }
-
-  func withLock<R>(_ body: () throws(TableError) -> R) -> Result<R, TableError> {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    do throws(TableError) { return .success(try body()) } catch { return .failure(error) }
-  }
 }

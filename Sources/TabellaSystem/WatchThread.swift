@@ -31,14 +31,10 @@ package final class WatchThread: Sendable {
     }
     let wakeup = Wakeup(event)
     self.wakeup = wakeup
-    // The new thread inherits the signal mask.
-    var (all, old) = (sigset_t(), sigset_t())
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, &old)
-    let thread = SystemThread { WatchThread.run(wakeup, descriptor ?? -1, body) }
-    let number = errno
-    pthread_sigmask(SIG_SETMASK, &old, nil)
-    guard let thread else { throw .system(number, "a thread cannot be started") }
+    let thread = SystemThread(blocksSignals: true) {
+      WatchThread.run(wakeup, descriptor ?? -1, body)
+    }
+    guard let thread else { throw .system(errno, "a thread cannot be started") }
     self.thread = Mutex(thread)
   }
 

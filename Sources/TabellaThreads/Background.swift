@@ -1,5 +1,3 @@
-import Glibc
-
 /// A value that a thread computes while the caller does other work.
 ///
 /// The owner must call ``take()`` once. Until then, it uses nothing that the thread uses.
@@ -18,13 +16,9 @@ package final class Background<Value> {
   package init?(_ body: @escaping () -> Value) {
     let outcome = Outcome()
     self.outcome = outcome
-    // The new thread inherits the signal mask.
-    var (all, old) = (sigset_t(), sigset_t())
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, &old)
-    let thread = SystemThread { outcome.value = body() }
-    pthread_sigmask(SIG_SETMASK, &old, nil)
-    guard let thread else { return nil }
+    guard let thread = SystemThread(blocksSignals: true, { outcome.value = body() }) else {
+      return nil
+    }
     thread.moveAway()
     self.thread = thread
   }

@@ -1,5 +1,3 @@
-import Glibc
-
 /// Calls `produce` with the numbers from 0 to `count` - 1 on several threads, and `consume` with each result, in order.
 ///
 /// `consume` runs on the calling thread, which also produces while it waits. It returns which results it still needs.
@@ -43,8 +41,7 @@ package enum NeededResults {
 private final class OrderedWork<Value> {
   private let count: Int
   private let ahead: Int
-  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let hasChanged = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private let lock = Lock()
   private var results: [Int: Value] = [:]
   /// The next number to produce, and the number of consumed results.
   private var (next, consumed) = (0, 0)
@@ -53,15 +50,6 @@ private final class OrderedWork<Value> {
   init(count: Int, ahead: Int) {
     self.count = count
     self.ahead = ahead
-    pthread_mutex_init(lock, nil)
-    pthread_cond_init(hasChanged, nil)
-  }
-
-  deinit {
-    pthread_cond_destroy(hasChanged)
-    pthread_mutex_destroy(lock)
-    hasChanged.deallocate()
-    lock.deallocate()
   }
 
   /// Whether a number can be produced now. Needs the lock.
@@ -71,43 +59,43 @@ private final class OrderedWork<Value> {
   private func produceNext(_ produce: (Int) -> Value) {
     let number = next
     next += 1
-    pthread_mutex_unlock(lock)
+    lock.unlock()
     let value = produce(number)
-    pthread_mutex_lock(lock)
+    lock.lock()
     results[number] = value
-    pthread_cond_broadcast(hasChanged)
+    lock.wakeAll()
   }
 
   /// Produces results until there is no number left, or the work is stopped.
   func produceAll(_ produce: (Int) -> Value) {
-    pthread_mutex_lock(lock)
+    lock.lock()
     while !isStopped, next < count {
-      if canProduce { produceNext(produce) } else { pthread_cond_wait(hasChanged, lock) }
+      if canProduce { produceNext(produce) } else { lock.wait() }
     }
-    pthread_mutex_unlock(lock)
+    lock.unlock()
   }
 
   /// Removes and returns a result. Produces others while it waits.
   func take(_ number: Int, _ produce: (Int) -> Value) -> Value {
-    pthread_mutex_lock(lock)
-    defer { pthread_mutex_unlock(lock) }
+    lock.lock()
+    defer { lock.unlock() }
     while true {
       if let value = results.removeValue(forKey: number) {
         consumed = number + 1
-        pthread_cond_broadcast(hasChanged)
+        lock.wakeAll()
         return value
       }
-      if canProduce { produceNext(produce) } else { pthread_cond_wait(hasChanged, lock) }
+      if canProduce { produceNext(produce) } else { lock.wait() }
     }
   }
 
   /// Lets no thread produce another number. Returns the end of the numbers whose production has begun.
   @discardableResult
   func stop() -> Int {
-    pthread_mutex_lock(lock)
-    defer { pthread_mutex_unlock(lock) }
+    lock.lock()
+    defer { lock.unlock() }
     isStopped = true
-    pthread_cond_broadcast(hasChanged)
+    lock.wakeAll()
     return next
   }
 }

@@ -15,10 +15,16 @@ package struct SystemThread {
 
   /// Starts a thread. Returns nil with `errno` set if that fails; then `body` is never called.
   ///
+  /// With `blocksSignals`, all signals are blocked on the thread, so that they reach the other threads of the program.
+  ///
   /// The caller makes sure that `body` uses nothing that another thread uses at the same time.
-  package init?(_ body: @escaping () -> Void) {
+  package init?(blocksSignals: Bool = false, _ body: @escaping () -> Void) {
     let work = Unmanaged.passRetained(Work(body))
     var thread = pthread_t()
+    // The new thread inherits the signal mask.
+    var (all, old) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    if blocksSignals { pthread_sigmask(SIG_SETMASK, &all, &old) }
     let failure = pthread_create(
       &thread, nil,
       { work in
@@ -26,6 +32,7 @@ package struct SystemThread {
         Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().body()
         return nil
       }, work.toOpaque())
+    if blocksSignals { pthread_sigmask(SIG_SETMASK, &old, nil) }
     guard failure == 0 else {
       work.release()
       errno = failure

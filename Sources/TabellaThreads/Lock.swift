@@ -1,5 +1,7 @@
+import Glibc
+
 /// A lock with a condition that threads wait for.
-package final class Lock {
+package final class Lock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -17,6 +19,13 @@ package final class Lock {
 
   package func lock() { pthread_mutex_lock(mutex) }
   package func unlock() { pthread_mutex_unlock(mutex) }
+
+  /// Runs `body` with the lock.
+  package func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
 
   /// Releases the lock, waits for ``wakeAll()``, and takes the lock again. It can also return without a reason.
   package func wait() { pthread_cond_wait(condition, mutex) }
