@@ -131,7 +131,10 @@ struct Planner {
   /// Whether a view can decide a part of the constraint.
   private func helps(_ op: Int32, _ number: Int, _ index: Int) -> Bool {
     switch op {
-    case TABELLA_SQLITE_ISNULL, TABELLA_SQLITE_LIKE, TABELLA_SQLITE_GLOB: return true
+    case TABELLA_SQLITE_ISNULL: return true
+    case TABELLA_SQLITE_LIKE, TABELLA_SQLITE_GLOB:
+      // Before, SQLite also offers the condition of a LEFT JOIN on the left table, whose other rows must stay.
+      return api.pointee.libversion_number() >= 3_051_001
     case TABELLA_SQLITE_EQ, TABELLA_SQLITE_LT, TABELLA_SQLITE_LE, TABELLA_SQLITE_GT,
       TABELLA_SQLITE_GE:
       // Another collation has another order and other equal texts. Numbers have none.

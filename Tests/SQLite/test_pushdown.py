@@ -4,6 +4,7 @@ import collections
 import itertools
 import os
 import random
+import sqlite3
 import unittest
 
 import support
@@ -199,7 +200,8 @@ class Pushdown(support.Case):
         self.assertIn("a0,2,0", plan("SELECT * FROM t WHERE n = 1"))
         self.assertIn("a0,4,0", plan("SELECT * FROM t WHERE n > 1"))
         self.assertIn("a0,2,1", plan("SELECT * FROM t WHERE n IN (1, 2)"))
-        self.assertIn("a1,66,0", plan("SELECT * FROM t WHERE w GLOB 'a*'"))
+        glob = plan("SELECT * FROM t WHERE w GLOB 'a*'")
+        self.assertEqual("a1,66,0" in glob, sqlite3.sqlite_version_info >= (3, 51, 1))
         self.assertIn("o0,1", plan("SELECT * FROM t ORDER BY n DESC"))
         self.assertNotIn("o1", plan("SELECT * FROM t ORDER BY w"))
         self.assertNotIn("a1", plan("SELECT * FROM t WHERE w = 'A' COLLATE NOCASE"))

@@ -276,6 +276,15 @@ class Reading(support.Case):
         path.write_text("other\n4\n")
         self.assertEqual(self.rows(sql), [("4", None)])
 
+    def test_a_pattern_of_a_left_join(self):
+        # SQLite before 3.51.1 passes such a pattern to the left table, although all its rows belong to the result.
+        self.declare("t", self.file("c\nx\ny\n"), "delimiter=comma")
+        self.db.execute("CREATE TABLE k(z)")
+        self.db.execute("INSERT INTO k VALUES (1)")
+        for condition in ("c LIKE 'x%'", "c GLOB 'x*'", "c = 'x'", "c >= 'x' AND c < 'y'"):
+            rows = self.rows(f"SELECT c, z FROM t LEFT JOIN k ON {condition}")
+            self.assertEqual(rows, [("x", 1), ("y", None)], condition)
+
     def test_an_offset_counts_rows_that_pass(self):
         # SQLite before 3.46 passes an offset although it tests `a = b` itself. Rows were left out, and others returned.
         self.declare("t", self.file("a,b\n1,2\n3,3\n5,4\n7,7\n9,9\n"), "types=infer")

@@ -249,6 +249,15 @@ struct RegexParser {
   private static let words: [ClosedRange<UInt32>] = [48...57, 65...90, 95...95, 97...122]
   private static let spaces: [ClosedRange<UInt32>] = [9...13, 32...32]
 
+  /// The classes of POSIX (IEEE Std 1003.1, section 9.3.5), for ASCII.
+  private static let classes: [(name: String, ranges: [ClosedRange<UInt32>])] = [
+    ("alnum", [48...57, 65...90, 97...122]), ("alpha", [65...90, 97...122]),
+    ("blank", [9...9, 32...32]), ("cntrl", [0...31, 127...127]), ("digit", digits),
+    ("graph", [33...126]), ("lower", [97...122]), ("print", [32...126]),
+    ("punct", [33...47, 58...64, 91...96, 123...126]), ("space", spaces), ("upper", [65...90]),
+    ("xdigit", [48...57, 65...70, 97...102]),
+  ]
+
   private mutating func escape(inBracket: Bool) throws(TableError) -> RegexTree {
     at += 1
     guard let byte = next else { throw wrong("a \\ ends the pattern") }
@@ -336,7 +345,25 @@ struct RegexParser {
       }
       return ranges
     }
+    if let ranges = try namedClass() { return ranges }
     guard let value = scalar() else { throw wrong("this is not UTF-8") }
     return [value...value]
+  }
+
+  /// The characters of a class of POSIX within brackets, such as `[:alpha:]`, for ASCII; nil if there is none here.
+  private mutating func namedClass() throws(TableError) -> [ClosedRange<UInt32>]? {
+    guard pattern[at...].starts(with: Array("[:".utf8)) else { return nil }
+    let name = pattern[(at + 2)...].prefix { 97...122 ~= $0 }
+    guard !name.isEmpty, pattern[name.endIndex...].starts(with: Array(":]".utf8)) else {
+      return nil
+    }
+    let found = RegexParser.classes.first { name.elementsEqual($0.name.utf8) }
+    guard let found else {
+      let names = RegexParser.classes.map(\.name).joined(separator: ", ")
+      throw wrong(
+        "there is no class \(String(decoding: name, as: UTF8.self)); the classes are \(names)")
+    }
+    at = name.endIndex + 2
+    return found.ranges
   }
 }

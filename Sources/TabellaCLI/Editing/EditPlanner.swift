@@ -7,6 +7,8 @@ struct EditPlanner {
   /// Whether positions decide which rows are chosen.
   private let choosesByPosition: Bool
   private var finder: RowFinder
+  /// The number of rows that are read at once.
+  private static let chunk = 1 << 16
 
   init(table: ShapedTable, chosen: ChosenRows, choosesByPosition: Bool) {
     self.choosesByPosition = choosesByPosition
@@ -110,26 +112,32 @@ struct EditPlanner {
   private func eachChosenRow(
     _ body: (_ path: IndexPath?, _ id: String?, _ refersByID: Bool) throws(TableError) -> Void
   ) throws(TableError) {
+    // There can be thousands of short sections, so rows of several ones are read together.
+    var paths: [IndexPath] = []
+    func visit() throws(TableError) {
+      var rest = paths[...]
+      while let first = rest.first {
+        let batch = try source.gather(
+          Array(rest), columns: [], includesIDs: source.identity != nil)
+        guard batch.rowCount > 0 else {
+          throw .noRow(first.row, inSection: first.section, of: first.row)
+        }
+        for (row, path) in rest.prefix(batch.rowCount).enumerated() {
+          let id = batch.id(row)
+          try body(path, id, id != nil && source.hasVolatileOrder && !choosesByPosition)
+        }
+        rest.removeFirst(batch.rowCount)
+      }
+      paths.removeAll(keepingCapacity: true)
+    }
     var runs = chosen.makeIterator()
     while let run = try runs.run() {
-      var first = run.rows.lowerBound
-      while first < run.rows.upperBound {
-        let batch = try source.rows(
-          RowRequest(
-            section: run.section, first: first, count: run.rows.upperBound - first, columns: [],
-            includesIDs: source.identity != nil))
-        guard batch.rowCount > 0 else {
-          throw .noRow(first, inSection: run.section, of: first)
-        }
-        for row in 0..<batch.rowCount {
-          let id = batch.id(row)
-          try body(
-            IndexPath(section: run.section, row: first + row), id,
-            id != nil && source.hasVolatileOrder && !choosesByPosition)
-        }
-        first += batch.rowCount
+      for row in run.rows {
+        paths.append(IndexPath(section: run.section, row: row))
+        if paths.count == EditPlanner.chunk { try visit() }
       }
     }
+    try visit()
   }
 
   /// Replaces each JSON value by the text of the cell, if that text reads as the same value: `1.50` stays if the batch

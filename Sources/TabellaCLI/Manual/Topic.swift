@@ -149,9 +149,9 @@ struct Topic: Sendable {
       .heading("Regular expressions"),
       .paragraph(
         """
-        `^` and `$` are the ends of the cell. There are classes (`[a-z]`, `\\d`, `\\w`, `\\s`), groups, `|`, and \
-        repetition (`*`, `+`, `?`, `{2,5}`), but no back references. `(?i)` at the start ignores the case of ASCII \
-        letters. The option `pattern` of text files makes a column of each group with a name, (?<NAME>…).
+        `^` and `$` are the ends of the cell, and `.` is any character except a line feed. There are classes \
+        (`[a-z]`, `[[:alpha:]]`, `\\d`, `\\w`, `\\s`), groups, `|`, and repetition (`*`, `+`, `?`, `{2,5}`), but no back \
+        references. `(?i)` at the start ignores the case of ASCII letters. The option `pattern` of text files makes a column of each group with a name, (?<NAME>…).
         """),
       .heading("Search"),
       .paragraph(

@@ -29,7 +29,9 @@ import Testing
     ("}", "}", true),
     ("z1?$", "---------z", true), ("z1?$", "---------zz", true), ("z12$", "---------zz12", true),
     ("z12$", "---------z-", false), ("$a", "a", false), ("(^a|b)c", "xbc", true),
-    ("(^a|b)c", "xac", false),
+    ("(^a|b)c", "xac", false), ("^[[:digit:]]+$", "42", true), ("[[:digit:]]", "ab:]", false),
+    ("^[^[:space:]_]+$", "a-b", true), ("[[:upper:]]", "a", false), ("(?i)[[:upper:]]", "a", true),
+    ("^[[:]+$", "[:", true), ("[[:alpha:]0]", "0", true),
   ])
   func finds(_ pattern: String, _ text: String, _ wanted: Bool) throws {
     #expect(try isFound(pattern, text) == wanted)
@@ -45,8 +47,8 @@ import Testing
 
   @Test(arguments: [
     "(", ")", "[", "a**b(", "*", "+a", "{2}", "a{2", "a{3,2}", "a{1001}", "\\", "\\1", "\\q",
-    "(?=a)", "(?<n>a)",
-    "[z-a]", "[a-\\d]", "\\xg1", "\\u{110000}", "\\u41", "a++", "((a{1000}){1000}){1000}",
+    "(?=a)", "(?<n>a)", "[z-a]", "[a-\\d]", "[[:letter:]]", "[[:digit:]-z]",
+    "\\xg1", "\\u{110000}", "\\u41", "a++", "((a{1000}){1000}){1000}",
   ])
   func badPatternsAreRefused(_ pattern: String) {
     #expect(throws: TableError.self) { try ByteRegex(Array(pattern.utf8)) }
