@@ -145,10 +145,17 @@ struct StatedTime {
   /// Reads the date and time, with at least a minute, at the start of a text that continues; nil if there is none.
   init?(leading text: UnsafeRawBufferPointer) {
     guard text.count > 10 else { return nil }
-    func isPart(_ byte: UInt8) -> Bool { 48...57 ~= byte || "+-.:Zz".utf8.contains(byte) }
-    var end = text[11...].firstIndex { !isPart($0) } ?? text.count
+    func isSign(_ byte: UInt8) -> Bool {
+      byte == UInt8(ascii: ":") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
+        || byte == UInt8(ascii: ".")
+    }
+    func isPart(_ byte: UInt8) -> Bool {
+      48...57 ~= byte || isSign(byte) || byte | 0x20 == UInt8(ascii: "z")
+    }
+    var end = 11
+    while end < text.count, isPart(text[end]) { end += 1 }
     // In `2024-02-29 12:30: started`, the last colon ends the time.
-    while end > 11, "+-.:".utf8.contains(text[end - 1]) { end -= 1 }
+    while end > 11, isSign(text[end - 1]) { end -= 1 }
     self.init(UnsafeRawBufferPointer(rebasing: text[..<end]))
     guard extent != .day, extent != .hour else { return nil }
   }

@@ -106,8 +106,14 @@ struct AggregatedRows: RowCollector {
   mutating func group(by keys: consuming GroupKeys) -> [Int] {
     aggregator.makeRoom(forGroups: keys.groupCount)
     var columns = keys.columns
-    for column in aggregator.columns where !columns.contains(column) { columns.append(column) }
-    places = aggregator.columns.map { columns.firstIndex(of: $0) ?? 0 }
+    var known = Dictionary(
+      columns.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    places = aggregator.columns.map { column in
+      if let place = known[column] { return place }
+      known[column] = columns.count
+      columns.append(column)
+      return columns.count - 1
+    }
     assignment = .keys
     self.keys = keys
     return columns

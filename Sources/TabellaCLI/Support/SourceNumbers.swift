@@ -7,6 +7,8 @@ struct SourceNumbers {
   private let lines: (any TableSupplementary)?
   /// For each source below the views, the number of rows in front of each section, as far as it was needed.
   private var starts: [ObjectIdentifier: [Int]] = [:]
+  /// The maximum number of rows that are passed over at once.
+  private static let longestStep = 4096
 
   init(_ source: any TableDataSource) throws(TableError) {
     self.source = source
@@ -18,22 +20,38 @@ struct SourceNumbers {
 
   /// The numbers of rows of a section of the shown table.
   ///
-  /// Lines are asked for in the order of the source, which then counts them once.
+  /// Lines are asked for in the order of the source, which then counts them once. If as many lines as rows lie between
+  /// two rows, each of these rows has one line, and is not asked for.
   mutating func numbers(
     of rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [Int] {
-    var order = rows.map { IndexPath(section: section, row: $0) }
-    if lines != nil, !order.isEmpty {
-      let origins = try order.map { path throws(TableError) in try source.origin(of: path) }
-      let isOrdered = zip(origins, origins.dropFirst()).allSatisfy { $0.path < $1.path }
-      if !isOrdered {
-        order.sort {
-          origins[$0.row - rows.lowerBound].path < origins[$1.row - rows.lowerBound].path
-        }
-      }
+    let paths = rows.map { IndexPath(section: section, row: $0) }
+    guard lines != nil, !paths.isEmpty else {
+      return try paths.map { path throws(TableError) in try number(of: path) }
     }
+    let origins = try paths.map { path throws(TableError) in try source.origin(of: path) }
+    var order = Array(paths.indices)
+    let isOrdered = zip(origins, origins.dropFirst()).allSatisfy { $0.path < $1.path }
+    if !isOrdered { order.sort { origins[$0].path < origins[$1].path } }
     var numbers = [Int](repeating: 0, count: rows.count)
-    for path in order { numbers[path.row - rows.lowerBound] = try number(of: path) }
+    numbers[order[0]] = try number(of: paths[order[0]])
+    var (at, step) = (0, 1)
+    while at + 1 < order.count {
+      let end = min(at + step, order.count - 1)
+      let (first, last) = (order[at], order[end])
+      numbers[last] = try number(of: paths[last])
+      let lineCount = numbers[last] - numbers[first]
+      if origins[first].hasLines(lineCount, upTo: origins[last]) {
+        for row in order[at + 1..<end + 1] {
+          numbers[row] = numbers[first] + origins[row].path.row - origins[first].path.row
+        }
+        step = min(2 * step, SourceNumbers.longestStep)
+      } else {
+        for row in order[at + 1..<end] { numbers[row] = try number(of: paths[row]) }
+        step = 1
+      }
+      at = end
+    }
     return numbers
   }
 
@@ -61,5 +79,13 @@ struct SourceNumbers {
     }
     starts[ObjectIdentifier(source)] = known
     return known[section]
+  }
+}
+
+extension RowOrigin {
+  /// Whether each row up to a later one takes one line, if that one begins so many lines below this one.
+  fileprivate func hasLines(_ count: Int, upTo last: RowOrigin) -> Bool {
+    source === last.source && path.section == last.path.section
+      && count == last.path.row - path.row
   }
 }

@@ -40,10 +40,18 @@ struct StreamCursor {
   mutating func next(flag: CancelFlag) throws(TableError) -> [Part] {
     var parts: [Part] = []
     var (rows, bytes) = (0, 0)
+    // The bytes of each column. There can be thousands of parts.
+    var sizes: [Int] = []
     func add(_ part: Part) {
+      let more = part.rows.columns.map(\.byteCount)
+      sizes = parts.isEmpty ? more : zip(sizes, more).map { $0 + $1 }
       parts.append(part)
       rows += part.rows.rowCount
-      bytes += part.rows.columns.reduce(0) { $0 + $1.byteCount }
+      bytes += more.reduce(0, +)
+    }
+    // The columns of a batch are joined with those of the other parts: offsets of cells have 31 bits.
+    func fits(_ batch: Batch) -> Bool {
+      parts.isEmpty || zip(sizes, batch.columns).allSatisfy { $0 + $1.byteCount <= Int32.max }
     }
     if let held { add(held) }
     held = nil
@@ -62,24 +70,13 @@ struct StreamCursor {
       let part = Part(section: section, first: row, rows: batch)
       row += batch.rowCount
       left -= batch.rowCount
-      guard StreamCursor.fits(batch, behind: parts) else {
+      guard fits(batch) else {
         held = part
         break
       }
       add(part)
     }
     return parts
-  }
-
-  /// Whether the columns of a batch can be joined with those of other parts: offsets of cells have 31 bits.
-  private static func fits(_ batch: Batch, behind parts: [Part]) -> Bool {
-    parts.isEmpty
-      || batch.columns.indices.allSatisfy { column in
-        let bytes = parts.reduce(batch.columns[column].byteCount) {
-          $0 + $1.rows.columns[column].byteCount
-        }
-        return bytes <= Int32.max
-      }
   }
 
   /// Passes over rows of the section. Returns whether the next row is in this section.

@@ -71,8 +71,13 @@ struct RecordEnds {
       offset: offset + start + (numbers.isEmpty ? 0 : Int(ends[numbers.count - 1]) + 1)
     )
     let position = index.position(before: number)
-    if position.number > next.number || number < next.number { next = position }
-    if !(offset..<offset + filled).contains(next.offset) { try fill(from: next.offset) }
+    let jumps = position.number > next.number || number < next.number
+    if jumps { next = position }
+    if !(offset..<offset + filled).contains(next.offset) {
+      // Records that lie far apart need not be read with all that lies behind them.
+      let end = jumps ? index.offset(behind: number) : nil
+      try fill(from: next.offset, most: end.map { $0 - next.offset } ?? .max)
+    }
     while true {
       let rest = next.offset - offset..<filled
       if find(next.number, in: rest.prefix(piece)) || find(next.number, in: rest) { return true }
@@ -86,10 +91,15 @@ struct RecordEnds {
     }
   }
 
-  /// Reads the window at `start`, with at least `least` bytes if there are so many.
-  private mutating func fill(from start: Int, least: Int = 1) throws(TableError) {
+  /// Reads the window at `start`: at least `least` bytes if there are so many, and at most `most`.
+  private mutating func fill(
+    from start: Int, least: Int = 1, most: Int = .max
+  ) throws(TableError) {
     (filled, isEnd) = try text.withUnsafeMutableBytes { [source] text in
-      Result { () throws(TableError) in try source.fillArrived(text, at: start, least: least) }
+      Result { () throws(TableError) in
+        try source.fillArrived(
+          UnsafeMutableRawBufferPointer(rebasing: text.prefix(most)), at: start, least: least)
+      }
     }.get()
     offset = start
   }

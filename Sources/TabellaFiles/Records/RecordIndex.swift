@@ -105,6 +105,12 @@ public final class RecordIndex {
     return (numbers[index], offsets[index])
   }
 
+  /// The offset of the first stored position behind a record; nil if there is none.
+  func offset(behind number: Int) -> Int? {
+    let next = lastIndex(in: numbers, notAbove: number) + 1
+    return next < offsets.count ? offsets[next] : nil
+  }
+
   /// The last stored position at or in front of an offset; nil if the offset is in front of all records.
   func position(beforeOffset offset: Int) -> (number: Int, offset: Int)? {
     guard offset >= offsets[0] else { return nil }
