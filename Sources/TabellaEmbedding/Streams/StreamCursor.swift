@@ -14,6 +14,10 @@ struct StreamCursor {
   private static let enoughRows = 8192
   /// The number of bytes from which a batch is delivered even if it has few rows.
   private static let enoughBytes = 16 << 20
+  /// A section with so many rows is read alone.
+  private static let manyRows = 1024
+  /// The maximum number of rows of several sections that are gathered at once.
+  private static let mostGathered = 1 << 16
 
   private let source: any TableDataSource
   private let request: StreamRequest
@@ -26,7 +30,9 @@ struct StreamCursor {
   private var left: Int
   private var isAtEnd = false
   /// Rows that did not fit into the last batch.
-  private var held: Part?
+  private var held: [Part] = []
+  /// The number of rows of several sections to gather at once. It grows, so that the first rows come soon.
+  private var mostGathered = StreamCursor.manyRows
 
   init(_ source: any TableDataSource, _ request: StreamRequest) {
     self.source = source
@@ -53,28 +59,74 @@ struct StreamCursor {
     func fits(_ batch: Batch) -> Bool {
       parts.isEmpty || zip(sizes, batch.columns).allSatisfy { $0 + $1.byteCount <= Int32.max }
     }
-    if let held { add(held) }
-    held = nil
+    for part in held { add(part) }
+    held = []
     let enough = min(StreamCursor.enoughRows, request.rowsPerBatch)
     while rows < enough, bytes < StreamCursor.enoughBytes, left > 0, !isAtEnd {
       try flag.check()
       guard try skip() else { continue }
-      let batch = try source.rows(
-        RowRequest(
-          section: section, first: row, count: min(left, request.rowsPerBatch - rows),
-          columns: request.columns, includesIDs: request.includesID))
+      let most = min(left, request.rowsPerBatch - rows)
+      let paths = try pathsOfShortSections(min(most, mostGathered))
+      let batch =
+        try paths.isEmpty
+        ? source.rows(
+          RowRequest(
+            section: section, first: row, count: most, columns: request.columns,
+            includesIDs: request.includesID))
+        : source.gather(paths, columns: request.columns, includesIDs: request.includesID)
       guard batch.rowCount > 0 else {
+        if let path = paths.first { throw .noRow(path.row, inSection: path.section, of: path.row) }
         try nextSection()
         continue
       }
-      let part = Part(section: section, first: row, rows: batch)
-      row += batch.rowCount
+      let read =
+        paths.isEmpty
+        ? [Part(section: section, first: row, rows: batch)]
+        : StreamCursor.parts(of: batch, paths)
+      if let last = read.last { (section, row) = (last.section, last.first + last.rows.rowCount) }
       left -= batch.rowCount
       guard fits(batch) else {
-        held = part
+        held = read
         break
       }
-      add(part)
+      for part in read { add(part) }
+    }
+    return parts
+  }
+
+  /// The paths of the next rows if they belong to several short sections of a view, otherwise none.
+  ///
+  /// The rows of a group are scattered over its table, so rows of many groups are read together.
+  private mutating func pathsOfShortSections(_ most: Int) throws(TableError) -> [IndexPath] {
+    guard source is MappedSource, request.section == nil else { return [] }
+    var paths: [IndexPath] = []
+    var next = IndexPath(section: section, row: row)
+    while paths.count < most,
+      try source.numberOfSections(knowing: next.section + 1).value > next.section
+    {
+      let end = next.row + min(most - paths.count, StreamCursor.manyRows)
+      let count = try source.numberOfRows(inSection: next.section, knowing: end).value
+      guard count < end else { break }
+      for row in next.row..<max(next.row, count) {
+        paths.append(IndexPath(section: next.section, row: row))
+      }
+      next = IndexPath(section: next.section + 1, row: 0)
+    }
+    guard let first = paths.first, first.section != paths.last?.section else { return [] }
+    mostGathered = min(2 * mostGathered, StreamCursor.mostGathered)
+    return paths
+  }
+
+  /// Divides gathered rows by their sections.
+  private static func parts(of batch: Batch, _ paths: [IndexPath]) -> [Part] {
+    var parts: [Part] = []
+    var start = 0
+    while start < batch.rowCount {
+      let path = paths[start]
+      var end = start + 1
+      while end < batch.rowCount, paths[end].section == path.section { end += 1 }
+      parts.append(Part(section: path.section, first: path.row, rows: batch[start..<end]))
+      start = end
     }
     return parts
   }
