@@ -32,6 +32,7 @@ class Source:
         self._finalizer = weakref.finalize(self, _release_source, self._functions, self._source)
         self._finalizer.atexit = False
         self._sections = self._ability(b"tabella.sections/1", c.Sections)
+        self._gathering = self._ability(b"tabella.gathering/1", c.Gathering)
         self._identity = self._ability(b"tabella.identity/1", c.Identity)
         self._diagnostics = self._ability(b"tabella.diagnostics/1", c.Diagnostics)
         self._supplementary = self._ability(b"tabella.supplementary/1", c.Supplementary)
@@ -140,6 +141,25 @@ class Source:
         struct = c.BatchOfRows()
         with self:
             self._call(self._functions.rows, byref(request), byref(struct))
+        return self._taken(struct, columns, ids)
+
+    @property
+    def can_gather(self) -> bool:
+        """Whether one call can read rows at any paths."""
+        return self._gathering is not None
+
+    def gather(self, paths: Sequence[tuple[int, int]], columns: Sequence[Column], ids: bool = True) -> Batch:
+        """The rows at these paths, in this order, or the first few of them; at least one. Needs `can_gather`."""
+        ids = ids and self.has_ids
+        places = (c.IndexPath * len(paths))(*paths)
+        numbers = (c_int64 * len(columns))(*(each.number for each in columns))
+        request = c.GatherRequest(places, len(paths), numbers, len(columns), c.WITH_IDS if ids else 0, 0)
+        struct = c.BatchOfRows()
+        with self:
+            self._call(self._gathering.rows, byref(request), byref(struct))
+        return self._taken(struct, columns, ids)
+
+    def _taken(self, struct: c.BatchOfRows, columns: Sequence[Column], ids: bool) -> Batch:
         batch = Batch(struct, columns, ids)
         warn(self.take_warnings())
         return batch

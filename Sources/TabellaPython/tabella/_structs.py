@@ -109,6 +109,19 @@ class RowRequest(Structure):
     ]
 
 
+class GatherRequest(Structure):
+    """A request for rows at any paths."""
+
+    _fields_ = [
+        ("paths", POINTER(IndexPath)),
+        ("path_count", c_int64),
+        ("columns", POINTER(c_int64)),
+        ("column_count", c_int64),
+        ("flags", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
 class BatchOfRows(Structure):
     """tabella_batch: rows as an Arrow array, with flags."""
 
@@ -305,6 +318,7 @@ _Version = CFUNCTYPE(c_int32, c_void_p, POINTER(String), POINTER(Failure))
 _Schema = CFUNCTYPE(c_int32, c_void_p, POINTER(ArrowSchema), POINTER(Failure))
 _RowCount = CFUNCTYPE(c_int32, c_void_p, c_int64, c_int64, POINTER(Count), POINTER(Failure))
 _Rows = CFUNCTYPE(c_int32, c_void_p, POINTER(RowRequest), POINTER(BatchOfRows), POINTER(Failure))
+_Gather = CFUNCTYPE(c_int32, c_void_p, POINTER(GatherRequest), POINTER(BatchOfRows), POINTER(Failure))
 _SectionCount = CFUNCTYPE(c_int32, c_void_p, c_int64, POINTER(Count), POINTER(Failure))
 _Title = CFUNCTYPE(c_int32, c_void_p, c_int64, c_int32, POINTER(String), POINTER(Failure))
 _Find = CFUNCTYPE(c_int32, c_void_p, String, POINTER(IndexPath), POINTER(Failure))
@@ -328,6 +342,12 @@ class Sections(Structure):
     """tabella.sections/1."""
 
     _fields_ = [("count", _SectionCount), ("title", _Title)]
+
+
+class Gathering(Structure):
+    """tabella.gathering/1."""
+
+    _fields_ = [("rows", _Gather)]
 
 
 class Identity(Structure):

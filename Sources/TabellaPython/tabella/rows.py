@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Any, Iterator, NamedTuple, Sequence, Union, overload
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence, Union, overload
 
 from ._arrow import Batch
 from ._source import Source
@@ -200,6 +200,36 @@ class Reader(_Names):
                 yield Row(self, batch, at, Path(section, first + at))
             first += batch.length
             size = min(size * 2, _MOST)
+
+    def stream_sections(self, starts: Iterable[tuple[int, int]]) -> Iterator[Row]:
+        """The rows of several sections, each from a row on. The rows of short sections are read together."""
+        # A stream has no version. Its rows are not counted, because that would wait for them.
+        gathers = self.source.can_gather and self.source.version() is not None
+        paths: list[Path] = []
+        size = _FIRST
+        for section, start in starts:
+            count = self.source.row_count(section, start + _FIRST)[0] if gathers else 0
+            if not gathers or count - start >= _FIRST:
+                yield from self._gathered(paths)
+                paths = []
+                yield from self.stream(section, start)
+                continue
+            paths += [Path(section, row) for row in range(start, count)]
+            if len(paths) >= size:
+                yield from self._gathered(paths)
+                paths = []
+                size = min(size * 2, _MOST)
+        yield from self._gathered(paths)
+
+    def _gathered(self, paths: Sequence[Path]) -> Iterator[Row]:
+        """The rows at these paths."""
+        while paths:
+            if not self.is_current:
+                raise Conflict("the table has changed since this row was read; read it again")
+            batch = self.source.gather(paths, self.columns, self._with_ids)
+            for at in range(batch.length):
+                yield Row(self, batch, at, paths[at])
+            paths = paths[batch.length :]
 
     def on_request(self, name: str, path: Path) -> Value:
         for column in self.source.columns():

@@ -166,11 +166,11 @@ class Table(Rows):
         raise IndexError(f"the table has no row {number}")
 
     def _stream(self, reader: Reader, first: int = 0, count: int | None = None) -> Iterator[Row]:
+        if count is None:
+            yield from reader.stream_sections(self._sections_from(first))
+            return
         left = count
         for section, start in self._sections_from(first):
-            if left is None:
-                yield from reader.stream(section, start)
-                continue
             for row in reader.stream(section, start, left):
                 left -= 1
                 yield row
