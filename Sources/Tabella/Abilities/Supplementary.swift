@@ -15,7 +15,7 @@ public protocol TableSupplementary: AnyObject {
 
 /// Kinds of elements with a meaning that programs rely on.
 public enum SupplementaryKind {
-  /// The line of the file in which a row begins, in decimal digits, counted from 1.
+  /// The line of the file in which a row begins, in decimal digits, counted from 1. Lines ascend with the rows of a section.
   public static let line = "line"
   /// The offset in the file of the first byte of a row, in decimal digits.
   ///
