@@ -125,6 +125,7 @@ struct KeyTable {
     while (used + keys.count) * 4 > slots.count * 3 { grow() }
     if bytes.count - byteCount < size { makeRoom(for: size) }
     ends.makeRoom(for: keys.count)
+    let hash = hash
     withUnsafeTemporaryAllocation(of: UInt32.self, capacity: keys.count) { hashes in
       for (index, key) in keys.enumerated() { hashes[index] = key.map { hash($0) } ?? 0 }
       if isLarge { fetch(keys, hashes) }
@@ -321,6 +322,7 @@ struct KeyTable {
     let bits = min(Int.bitWidth - (count >> 12).leadingZeroBitCount, 16)
     let mask = (UInt32(1) << UInt32(bits) - 1) << 16
     var (sample, sampled) = (KeyTable(), 0)
+    let hash = hash
     for number in 0..<UInt32(truncatingIfNeeded: count) {
       withKey(number) { key in
         guard hash(key) & mask == 0 else { return }
