@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import random
+import re
 import subprocess
 import unittest
 import warnings
@@ -209,6 +210,17 @@ class Sections(Case):
             self.assertEqual([(row.path, tuple(row)) for row in view], wanted)
             self.assertEqual([row["w"] for row in view.rows(["w"], ids=False)], [cells[2] for _, cells in wanted])
             self.assertEqual([(row.path, tuple(row)) for row in view[40:60]], wanted[40:60])
+
+    def test_the_first_row_of_a_filter_does_not_wait_for_the_end(self):
+        # The rows of the only section were counted before the first one, so that the whole file was read.
+        def bytes_read():
+            return int(re.search(r"^rchar: (\d+)$", pathlib.Path("/proc/self/io").read_text(), re.M).group(1))
+
+        text = "n\n" + "".join(f"{number}\n" for number in range(3_000_000))
+        rows = iter(self.open(text).filter("n < 3"))
+        before = bytes_read()
+        self.assertEqual(next(rows)["n"], "0")
+        self.assertLess(bytes_read() - before, len(text) / 4)
 
     def test_the_number_of_a_row_counts_through_sections(self):
         chance = random.Random(4)

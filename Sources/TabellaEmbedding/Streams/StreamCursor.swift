@@ -98,7 +98,10 @@ struct StreamCursor {
   ///
   /// The rows of a group are scattered over its table, so rows of many groups are read together.
   private mutating func pathsOfShortSections(_ most: Int) throws(TableError) -> [IndexPath] {
-    guard source is MappedSource, request.section == nil else { return [] }
+    // Counting the rows of the only section would delay the first rows of a filter.
+    guard source is MappedSource, request.section == nil, source.sections != nil,
+      try source.numberOfSections(knowing: 2).value > 1
+    else { return [] }
     var paths: [IndexPath] = []
     var next = IndexPath(section: section, row: row)
     while paths.count < most,

@@ -203,12 +203,14 @@ class Reader(_Names):
 
     def stream_sections(self, starts: Iterable[tuple[int, int]]) -> Iterator[Row]:
         """The rows of several sections, each from a row on. The rows of short sections are read together."""
-        # A stream has no version. Its rows are not counted, because that would wait for them.
-        gathers = self.source.can_gather and self.source.version() is not None
+        # Counting the rows of the only section would delay the first row of a filter. A stream, which has no version, would
+        # make it wait for rows that have not arrived.
+        source = self.source
+        gathers = source.can_gather and source.section_count(2)[0] > 1 and source.version() is not None
         paths: list[Path] = []
         size = _FIRST
         for section, start in starts:
-            count = self.source.row_count(section, start + _FIRST)[0] if gathers else 0
+            count = source.row_count(section, start + _FIRST)[0] if gathers else 0
             if not gathers or count - start >= _FIRST:
                 yield from self._gathered(paths)
                 paths = []
