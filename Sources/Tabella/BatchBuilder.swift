@@ -48,13 +48,13 @@ public final class ColumnBuilder {
   /// The type of the cells.
   public let type: ColumnType
   /// The number of cells so far.
-  public private(set) var count = 0
+  @exclusivity(unchecked) public private(set) var count = 0
   /// The number of bytes of text and binary cells so far. A batch holds at most `Int32.max`.
   public var byteCount: Int { type.isBytes ? values.count : 0 }
 
-  private var missingCount = 0
-  // Every appended cell writes to these buffers, and no such call leads to another one. Checking each access for
+  // Every appended cell writes to these fields, and no such call leads to another one. Checking each access for
   // exclusivity would cost a tenth of the time.
+  @exclusivity(unchecked) private var missingCount = 0
   @exclusivity(unchecked) private var validity = Buffer()
   @exclusivity(unchecked) private var values = Buffer()
   @exclusivity(unchecked) private var offsets = Buffer()
@@ -196,7 +196,7 @@ public final class ColumnBuilder {
 
   /// Records the cells before `end` as present. The bits are stored only if a cell is missing.
   private func markPresent(upTo end: Int) {
-    while validity.bitCount < end { validity.append(bit: true, at: validity.bitCount) }
+    validity.append(onesUpTo: end)
   }
 
   /// Appends a missing cell.
@@ -343,6 +343,16 @@ private struct Buffer {
       let byte = start! + (index >> 3)
       byte.storeBytes(of: byte.load(as: UInt8.self) | 1 << UInt8(index & 7), as: UInt8.self)
     }
+  }
+
+  /// Appends ones until there are `end` bits.
+  mutating func append(onesUpTo end: Int) {
+    while bitCount < end, bitCount & 7 != 0 { append(bit: true, at: bitCount) }
+    while end - bitCount >= 8 {
+      append(UInt8.max)
+      bitCount += 8
+    }
+    while bitCount < end { append(bit: true, at: bitCount) }
   }
 
   /// Removes the content and keeps the memory.

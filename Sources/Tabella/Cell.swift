@@ -59,9 +59,7 @@ extension Cell: CustomStringConvertible {
     case .missing: "missing"
     case .text(let bytes): String(decoding: bytes, as: UTF8.self)
     case .integer(let value): "\(value)"
-    case .real(let value):
-      // The shortest text that reads back as the same number.
-      "\(value)".hasSuffix(".0") ? String("\(value)".dropLast(2)) : "\(value)"
+    case .real(let value): value.shortestText
     case .boolean(let value): "\(value)"
     case .date(let value): "\(value)"
     case .binary(let bytes):

@@ -8,8 +8,11 @@ extension ColumnBatch {
   public func writeText(of row: Int, to place: UnsafeMutableRawPointer) -> Int {
     switch type {
     case .integer: return integer(row).write(to: place)
-    case .boolean: return write(boolean(row) ? "true" : "false", to: place)
-    case .real: return write(Cell.real(real(row)).description, to: place)
+    case .boolean:
+      let text: StaticString = boolean(row) ? "true" : "false"
+      place.copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+      return text.utf8CodeUnitCount
+    case .real: return real(row).write(to: place)
     case .date:
       var count = 0
       Timestamp(nanoseconds: integer(row)).withRFC3339 { bytes in
@@ -18,14 +21,6 @@ extension ColumnBatch {
       }
       return count
     case .text, .binary: preconditionFailure("a \(type.name) cell is bytes")
-    }
-  }
-
-  private func write(_ text: String, to place: UnsafeMutableRawPointer) -> Int {
-    var text = text
-    return text.withUTF8 { bytes in
-      place.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
-      return bytes.count
     }
   }
 }
@@ -52,5 +47,46 @@ extension Int64 {
       rest /= 10
     }
     return sign + digits
+  }
+}
+
+extension Double {
+  /// The shortest text that reads back as the same number. A whole number has no fraction: `2`, not `2.0`.
+  var shortestText: String {
+    let text = description
+    return text.utf8.count > 2 && text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+
+  /// Writes ``shortestText``, and returns the number of bytes; at most ``ColumnBatch/longestText``.
+  func write(to place: UnsafeMutableRawPointer) -> Int {
+    let scale = 10_000.0
+    let scaled = (magnitude * scale).rounded()
+    // Different numbers of at most 15 digits are different doubles. So no shorter text reads back as this number.
+    guard scaled >= 10, scaled < 1e15, scaled / scale == magnitude else {
+      var text = shortestText
+      return text.withUTF8 { bytes in
+        place.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
+        return bytes.count
+      }
+    }
+    var (whole, fraction) = Int64(scaled).quotientAndRemainder(dividingBy: Int64(scale))
+    var count = 0
+    if self < 0 {
+      place.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
+      count = 1
+    }
+    count += whole.write(to: place + count)
+    if fraction == 0 { return count }
+    place.storeBytes(of: UInt8(ascii: "."), toByteOffset: count, as: UInt8.self)
+    count += 1
+    var unit = Int64(scale) / 10
+    while fraction > 0 {
+      (whole, fraction) = fraction.quotientAndRemainder(dividingBy: unit)
+      place.storeBytes(
+        of: UInt8(truncatingIfNeeded: 48 + whole), toByteOffset: count, as: UInt8.self)
+      unit /= 10
+      count += 1
+    }
+    return count
   }
 }

@@ -6,6 +6,7 @@ extension StatedTime {
   /// The forms are RFC 3339, day, month and year with points (`04.06.2025 12:30`), and that of the logs of web servers
   /// (`20/Nov/2026:09:12:31 +0000`, also in brackets). With slashes between numbers, nobody knows which one is the day.
   init?(anyForm text: UnsafeRawBufferPointer) {
+    guard text.count <= StatedTime.longest else { return nil }
     if let time = StatedTime(text) {
       self = time
       return
@@ -22,11 +23,15 @@ extension StatedTime {
     self = time
   }
 
+  /// The maximum number of bytes of a date: `2024-02-29T12:00:00.123456789+01:00`.
+  private static let longest = 35
+
   private static func otherForm(startOf text: UnsafeRawBufferPointer) -> (StatedTime, end: Int)? {
     guard text.count >= 8 else { return nil }
     var reader = DateFormReader(text: text)
-    return text[1] == UInt8(ascii: ".") || text[2] == UInt8(ascii: ".")
-      ? reader.pointed() : reader.log()
+    if text[1] == UInt8(ascii: ".") || text[2] == UInt8(ascii: ".") { return reader.pointed() }
+    let slash = UInt8(ascii: "/")
+    return text[2] == slash || text[3] == slash ? reader.log() : nil
   }
 }
 

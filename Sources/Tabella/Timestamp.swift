@@ -125,14 +125,18 @@ struct StatedTime {
     guard let day = reader.day() else { return nil }
     second = day * 86400
     if reader.isAtEnd { return }
-    guard reader.takeDivider(), let hour = reader.number(below: 24) else { return nil }
-    (second, extent) = (second + hour * 3600, .hour)
-    if reader.isAtEnd { return }
-    guard reader.take(":"), let minute = reader.number(below: 60) else { return nil }
-    (second, extent) = (second + minute * 60, .minute)
-    if reader.isAtEnd { return }
-    guard reader.take(":"), let seconds = reader.number(below: 60) else { return nil }
-    (second, extent) = (second + seconds, .second)
+    guard reader.takeDivider() else { return nil }
+    if let seconds = reader.timeOfDay() {
+      (second, extent) = (second + seconds, .second)
+    } else {
+      guard let hour = reader.number(below: 24) else { return nil }
+      (second, extent) = (second + hour * 3600, .hour)
+      if reader.isAtEnd { return }
+      guard reader.take(":"), let minute = reader.number(below: 60), reader.isAtEnd else {
+        return nil
+      }
+      (second, extent) = (second + minute * 60, .minute)
+    }
     if reader.take(".") {
       guard let fraction = reader.fraction() else { return nil }
       (nanosecond, extent) = (fraction, .nanosecond)
@@ -213,11 +217,24 @@ private struct RFC3339Reader {
   var isAtEnd: Bool { at == text.count }
 
   /// Reads a date. Returns the number of days since 1970-01-01.
+  @inline(__always)
   mutating func day() -> Int64? {
-    guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2),
-      1...12 ~= month, day >= 1, day <= daysInMonth(year, month)
+    guard at + 10 <= text.count, let start = DigitWord(text, at, .yearAndMonth) else { return nil }
+    at += 8
+    let (year, month) = (start.number(0) * 100 + start.number(2), start.number(5))
+    guard let day = digits(2), 1...12 ~= month, day >= 1, day <= daysInMonth(year, month)
     else { return nil }
     return daysFromCivil(year, month, day)
+  }
+
+  /// Reads a time with seconds. Returns the seconds since midnight; nil for any other text, which is then not skipped.
+  @inline(__always)
+  mutating func timeOfDay() -> Int64? {
+    guard at + 8 <= text.count, let time = DigitWord(text, at, .time) else { return nil }
+    let (hour, minute, second) = (time.number(0), time.number(3), time.number(6))
+    guard hour < 24, minute < 60, second < 60 else { return nil }
+    at += 8
+    return hour * 3600 + minute * 60 + second
   }
 
   /// Skips the character between date and time.
@@ -228,6 +245,7 @@ private struct RFC3339Reader {
     digits(2).flatMap { $0 < limit ? $0 : nil }
   }
 
+  @inline(__always)
   private mutating func digits(_ count: Int) -> Int64? {
     guard at + count <= text.count else { return nil }
     var value: Int64 = 0
@@ -239,6 +257,7 @@ private struct RFC3339Reader {
     return value
   }
 
+  @inline(__always)
   mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard at < text.count, text[at] == UInt8(truncatingIfNeeded: character.value) else {
       return false
@@ -270,6 +289,47 @@ private struct RFC3339Reader {
       hours < 24, minutes < 60
     else { return nil }
     return (isEast ? 1 : -1) * (hours * 3600 + minutes * 60)
+  }
+}
+
+/// The digits of eight bytes of a known form, read as one word.
+private struct DigitWord {
+  /// Digits and separators at known places.
+  struct Form {
+    /// The word whose digits are all 0.
+    let zeros: UInt64
+    /// For each digit a byte with its greatest value, and for each separator a 0.
+    let greatest: UInt64
+
+    /// `2024-02-`
+    @inline(__always)
+    static var yearAndMonth: Form {
+      Form(zeros: 0x2D30_302D_3030_3030, greatest: 0x0009_0900_0909_0909)
+    }
+
+    /// `12:30:59`
+    @inline(__always)
+    static var time: Form { Form(zeros: 0x3030_3A30_303A_3030, greatest: 0x0909_0009_0900_0909) }
+  }
+
+  /// The value of each digit. The lowest byte is the first one.
+  private let values: UInt64
+
+  /// Reads eight bytes at an offset; nil if they do not have the form.
+  @inline(__always)
+  init?(_ text: UnsafeRawBufferPointer, _ offset: Int, _ form: Form) {
+    let word = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    values = word ^ form.zeros
+    // The highest bit of a byte says that it is too great.
+    let low: UInt64 = 0x7F7F_7F7F_7F7F_7F7F
+    guard ((values & low) &+ (low &- form.greatest) | values) & ~low == 0 else { return nil }
+  }
+
+  /// The number of the two digits from a place on.
+  @inline(__always)
+  func number(_ place: Int) -> Int64 {
+    let digits = values &>> UInt64(8 &* place)
+    return Int64(digits & 15) &* 10 &+ Int64(digits &>> 8 & 15)
   }
 }
 

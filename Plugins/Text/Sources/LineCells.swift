@@ -56,10 +56,13 @@ final class LineCells: DigestedCells {
     }
     if let ids = builder.ids { for number in numbers { ids.append(page.id(of: number)) } }
     let parts = zip(builder.columns, columns).filter { $0.1 > 0 }
-    guard !parts.isEmpty else { return }
+    guard !parts.isEmpty, var pattern else { return }
+    self.pattern = nil
+    defer { self.pattern = pattern }
+    let (builders, groups) = (parts.map(\.0), parts.map { $0.1 - 1 })
     for number in numbers {
-      pattern?.withParts(of: page.bytes(of: number), parts.map { $0.1 - 1 }) { index, part in
-        if let part { parts[index].0.append(bytes: part) } else { parts[index].0.appendMissing() }
+      pattern.withParts(of: page.bytes(of: number), groups) { index, part in
+        if let part { builders[index].append(bytes: part) } else { builders[index].appendMissing() }
       }
     }
   }

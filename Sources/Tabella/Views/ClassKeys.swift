@@ -4,6 +4,8 @@ struct ClassKeys {
   private let column: Column
   private var converter: Zone.Converter
   private var key: [UInt8] = []
+  /// The day and the hour whose key ``key`` is. The rows of a log often have the same ones.
+  private var last: (day: Int64, hour: Int64)?
 
   /// The key of texts that are no date, and the title of a group of values without a key of their own.
   private static let other = "other"
@@ -18,12 +20,15 @@ struct ClassKeys {
   mutating func withKey<R>(
     _ cells: ColumnBatch, _ row: Int, _ body: (UnsafeRawBufferPointer) -> R
   ) -> R {
+    if by.isOfDates {
+      makeKey(ofDate: civilTime(cells, row))
+      return key.withUnsafeBytes(body)
+    }
     key.removeAll(keepingCapacity: true)
     switch by {
-    case .value: break
+    case .value, .hour, .day, .week, .weekday, .month, .year: break
     case .letter: cells.withBytes(at: row) { key += ClassKeys.letter(of: $0).utf8 }
     case .fileExtension: cells.withBytes(at: row) { key += fileExtension(of: $0) ?? [] }
-    case .hour, .day, .week, .weekday, .month, .year: appendDate(cells, row)
     case .size: key.append(sizeClass(cells, row))
     case .bins(let width): append(bin: number(cells, row).flatMap { width.bin(of: $0) })
     }
@@ -62,9 +67,12 @@ struct ClassKeys {
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
   ]
 
-  /// Appends the key of a date, or of a text that is none in the years 0 to 9999.
-  private mutating func appendDate(_ cells: ColumnBatch, _ row: Int) {
-    let time = civilTime(cells, row)
+  /// Makes the key of a date, or of a text that is none in the years 0 to 9999.
+  private mutating func makeKey(ofDate time: CivilTime?) {
+    let place = time.map { (day: $0.dayNumber, hour: by == .hour ? $0.hour : 0) }
+    if let place, let last, place == last { return }
+    last = place
+    key.removeAll(keepingCapacity: true)
     let date = time?.date
     let year = by == .week ? time?.week.year : date?.year
     guard let time, let date, let year, 0...9999 ~= year else {

@@ -26,9 +26,7 @@ protocol EditPolicy {
   var allowsMoves: Bool { get }
 
   /// Whether each of these existing rows can be moved. `elsewhere` means to another section.
-  func movable(
-    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
-  ) throws(TableError) -> [Bool]
+  func movable(_ paths: [IndexPath], elsewhere: Bool) throws(TableError) -> [Bool]
 
   /// The target in the base of an arrival in a section of the view.
   ///
@@ -91,9 +89,9 @@ extension EditPolicy {
   var hasGroups: Bool { basePolicy?.hasGroups ?? false }
   var allowsMoves: Bool { false }
 
-  func movable(
-    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
-  ) throws(TableError) -> [Bool] { try movableInBase(rows, section, elsewhere: elsewhere) }
+  func movable(_ paths: [IndexPath], elsewhere: Bool) throws(TableError) -> [Bool] {
+    try movableInBase(paths, elsewhere: elsewhere)
+  }
 
   func baseTarget(
     ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
@@ -115,15 +113,10 @@ extension EditPolicy {
   // Answers that several policies share.
 
   /// Whether the base can move each of these existing rows of the view. `elsewhere` means to another section.
-  func movableInBase(
-    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
-  ) throws(TableError) -> [Bool] {
-    try view.answers(for: rows, section, false) { rows, section throws(TableError) in
-      if elsewhere, let basePolicy {
-        return try basePolicy.movable(rows, section, elsewhere: true)
-      }
-      return try base.moving?.movability(ofRows: rows, inSection: section) ?? []
-    }
+  func movableInBase(_ paths: [IndexPath], elsewhere: Bool) throws(TableError) -> [Bool] {
+    let paths = try view.basePaths(of: paths)
+    if elsewhere, let basePolicy { return try basePolicy.movable(paths, elsewhere: true) }
+    return try base.movability(at: paths)
   }
 
   /// The end of a section of the base.

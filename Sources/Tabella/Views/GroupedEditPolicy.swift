@@ -21,14 +21,12 @@ struct GroupedEditPolicy: EditPolicy {
     base.editing != nil && (base.moving != nil || canSetSomeColumn)
   }
 
-  func movable(
-    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
-  ) throws(TableError) -> [Bool] {
-    var answers = try mayLeave(rows, group: section)
-    if elsewhere || base.moving == nil { return answers }
-    for (number, canMove) in try movableInBase(rows, section, elsewhere: false).enumerated()
+  func movable(_ paths: [IndexPath], elsewhere: Bool) throws(TableError) -> [Bool] {
+    var answers = try mayLeave(paths)
+    if elsewhere || base.moving == nil || !answers.contains(false) { return answers }
+    for (number, canMove) in try movableInBase(paths, elsewhere: false).enumerated()
     where canMove && !answers[number] {
-      answers[number] = try hasNeighbour(rows.lowerBound + number, inGroup: section)
+      answers[number] = try hasNeighbour(paths[number])
     }
     return answers
   }
@@ -140,14 +138,18 @@ struct GroupedEditPolicy: EditPolicy {
   }
 
   /// Whether each row can be moved to another group.
-  private func mayLeave(_ rows: Range<Int>, group: Int) throws(TableError) -> [Bool] {
-    guard try hasTarget(fromGroup: group), let editing = base.editing else {
-      return rows.map { _ in false }
+  private func mayLeave(_ paths: [IndexPath]) throws(TableError) -> [Bool] {
+    var targets: [Int: Bool] = [:]
+    for path in paths where targets[path.section] == nil {
+      targets[path.section] = try hasTarget(fromGroup: path.section)
     }
-    return try view.answers(for: rows, group, RowEditability()) {
-      rows, section throws(TableError) in
-      try editing.editability(ofRows: rows, inSection: section)
-    }.map { $0.contains(.editable) }
+    var answers = paths.map { targets[$0.section] == true }
+    guard answers.contains(true), base.editing != nil else { return paths.map { _ in false } }
+    for (number, editability) in try view.editability(at: paths).enumerated()
+    where !editability.contains(.editable) {
+      answers[number] = false
+    }
+    return answers
   }
 
   /// Whether cells can bring a row of a group to another group.
@@ -182,17 +184,14 @@ struct GroupedEditPolicy: EditPolicy {
   }
 
   /// Whether an adjacent row of the group is in the same base section, so that the two rows can be swapped.
-  private func hasNeighbour(_ row: Int, inGroup group: Int) throws(TableError) -> Bool {
-    let count = try grouped().groups.rowCount(ofGroup: group)
-    let section = try baseSection(row, group)
-    for other in [row - 1, row + 1] where 0..<count ~= other {
-      if try baseSection(other, group) == section { return true }
+  private func hasNeighbour(_ path: IndexPath) throws(TableError) -> Bool {
+    let count = try grouped().groups.rowCount(ofGroup: path.section)
+    let section = try view.basePath(of: path).section
+    for row in [path.row - 1, path.row + 1] where 0..<count ~= row {
+      let other = try view.basePath(of: IndexPath(section: path.section, row: row))
+      if other.section == section { return true }
     }
     return false
-  }
-
-  private func baseSection(_ row: Int, _ group: Int) throws(TableError) -> Int {
-    try view.basePath(of: IndexPath(section: group, row: row)).section
   }
 
   /// The cells to set in a row that moves to another group: the values of the keys in which the groups differ.

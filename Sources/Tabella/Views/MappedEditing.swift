@@ -5,9 +5,9 @@ extension MappedSource: TableEditing, TableMoving {
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
     flag.begin()
-    guard let editing = base.editing else { throw .viewIsReadOnly }
-    return try answers(for: rows, section, []) { rows, section throws(TableError) in
-      try editing.editability(ofRows: rows, inSection: section)
+    guard base.editing != nil else { throw .viewIsReadOnly }
+    return try answers(for: rows, section) { paths throws(TableError) in
+      try editability(at: paths)
     }
   }
 
@@ -20,30 +20,20 @@ extension MappedSource: TableEditing, TableMoving {
   ) throws(TableError) -> [Bool] {
     flag.begin()
     guard moving != nil else { throw .viewHasOtherOrder }
-    try checkRows(rows, section)
-    return try editPolicy.movable(rows, section, elsewhere: false)
+    return try answers(for: rows, section) { paths throws(TableError) in
+      try movability(at: paths)
+    }
   }
 
-  /// Asks the base about rows, one run at a time. `none` fills missing answers.
-  func answers<Answer>(
-    for rows: Range<Int>, _ section: Int, _ none: Answer,
-    _ ask: (Range<Int>, Int) throws(TableError) -> [Answer]
+  /// Answers about rows of a section, a part of them at a time.
+  private func answers<Answer>(
+    for rows: Range<Int>, _ section: Int, _ ask: ([IndexPath]) throws(TableError) -> [Answer]
   ) throws(TableError) -> [Answer] {
     try checkRows(rows, section)
     var answers: [Answer] = []
     answers.reserveCapacity(rows.count)
-    for chunk in rows.chunks {
-      let paths = try basePaths(of: chunk, inSection: section)
-      let plan = RunPlan(paths, joiningOver: RunPlan.answerableGap)
-      let begin = answers.count
-      answers += repeatElement(none, count: chunk.count)
-      for run in plan.runs {
-        let some = try ask(run.rows, run.section)
-        for member in plan.order[run.members] {
-          let index = paths[member].row - run.rows.lowerBound
-          if some.indices.contains(index) { answers[begin + member] = some[index] }
-        }
-      }
+    for rows in rows.chunks {
+      answers += try ask(rows.map { IndexPath(section: section, row: $0) })
     }
     return answers
   }

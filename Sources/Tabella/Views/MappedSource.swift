@@ -329,20 +329,27 @@ extension MappedSource: TableGathering {
   ) throws(TableError) -> Batch {
     flag.begin()
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
-    let paths = paths.prefix(MappedSource.gatherSize)
-    var basePaths: [IndexPath] = []
-    basePaths.reserveCapacity(paths.count)
-    try prepare(paths)
-    for path in paths { basePaths.append(try basePath(of: path)) }
-    return try base.gather(basePaths, columns: columns, includesIDs: includesIDs)
+    let paths = try basePaths(of: paths.prefix(MappedSource.gatherSize))
+    return try base.gather(paths, columns: columns, includesIDs: includesIDs)
   }
 }
 
 extension MappedSource {
+  /// The base paths of existing rows of any sections.
+  func basePaths(of paths: some RandomAccessCollection<IndexPath>) throws(TableError)
+    -> [IndexPath]
+  {
+    try prepare(paths)
+    var basePaths: [IndexPath] = []
+    basePaths.reserveCapacity(paths.count)
+    for path in paths { basePaths.append(try basePath(of: path)) }
+    return basePaths
+  }
+
   /// Computes the data that the mapping of rows needs, because a view may need less for the first rows of a section than
   /// for all of them.
-  private func prepare(_ paths: ArraySlice<IndexPath>) throws(TableError) {
-    var rest = paths
+  private func prepare(_ paths: some RandomAccessCollection<IndexPath>) throws(TableError) {
+    var rest = paths[...]
     while let first = rest.first {
       let run = rest.prefix { $0.section == first.section }
       let last = run.reduce(0) { max($0, $1.row) }

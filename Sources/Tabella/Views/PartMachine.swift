@@ -1,3 +1,5 @@
+import Glibc
+
 /// Finds the parts of a text that groups cover, with a lazy automaton.
 ///
 /// Several paths through a program are followed at once, in the order of preference. Each path has slots: the offsets where
@@ -90,6 +92,7 @@ struct PartMachine {
   }
 
   private let program: RegexProgram
+  private let opening: [UInt8]
   /// The end of the text is one additional class.
   private let classes: RegexClasses
   private var states: RegexStates<State, Transition>
@@ -106,8 +109,9 @@ struct PartMachine {
   /// For each path, where its row begins in ``values``.
   private var rows: [Int] = []
 
-  init(_ program: RegexProgram, parts: Int, stateLimit: Int = 2000) {
-    self.program = program
+  /// Every match begins with the text `opening`.
+  init(_ program: RegexProgram, opening: [UInt8] = [], parts: Int, stateLimit: Int = 2000) {
+    (self.program, self.opening) = (program, opening)
     classes = RegexClasses(program)
     states = RegexStates(
       width: classes.count + 1, limit: stateLimit,
@@ -118,7 +122,8 @@ struct PartMachine {
   /// Finds the first match in a text. Returns whether there is one; ``slots`` then belong to it.
   /// - Complexity: O(bytes), if the states are known
   mutating func match(_ text: UnsafeRawBufferPointer) -> Bool {
-    var (at, isFound) = (0, false)
+    guard var at = begin(in: text) else { return false }
+    var isFound = false
     var state = states.start ?? first()
     while true {
       var transition = run(text, &at, &state)
@@ -129,6 +134,25 @@ struct PartMachine {
       if transition.state == Transition.ended { return isFound }
       state = transition.state
       at += 1
+    }
+  }
+
+  /// The offset to begin at: the byte in front of the first place where a match can begin, because some steps look at that
+  /// byte; nil if there is no such place.
+  private func begin(in text: UnsafeRawBufferPointer) -> Int? {
+    guard let first = opening.first else { return 0 }
+    return opening.withUnsafeBytes { opening in
+      var at = 0
+      while at + opening.count <= text.count,
+        let found = memchr(
+          text.baseAddress! + at, Int32(first), text.count - opening.count + 1 - at)
+      {
+        if memcmp(found, opening.baseAddress!, opening.count) == 0 {
+          return max(0, UnsafeRawPointer(found) - text.baseAddress! - 1)
+        }
+        at = UnsafeRawPointer(found) - text.baseAddress! + 1
+      }
+      return nil
     }
   }
 
@@ -155,44 +179,52 @@ struct PartMachine {
   /// Changes the slots at an offset, by the update at an index. Returns whether a path has matched.
   private mutating func update(_ index: Int, _ at: Int) -> Bool {
     let count = slots.count
-    return updates.withUnsafeBufferPointer { code in
+    return updates.withUnsafeBufferPointer { updates in
       rows.withUnsafeMutableBufferPointer { rows in
         values.withUnsafeMutableBufferPointer { values in
-          var index = index
-          func next() -> Int {
-            index += 1
-            return code[index - 1]
-          }
-          let matchNotes = next()
+          var code = Code(updates: updates, index: index)
+          let matchNotes = code.next()
           if matchNotes >= 0 {
-            let path = next()
+            let path = code.next()
             for slot in 0..<count {
               slots[slot] = path == Path.begins ? -1 : values[rows[path] + slot]
             }
-            for _ in 0..<matchNotes { slots[next()] = at }
+            for _ in 0..<matchNotes { slots[code.next()] = at }
           }
-          let moved = next()
+          let moved = code.next()
           if moved > 0 {
             withUnsafeTemporaryAllocation(of: Int.self, capacity: moved) { old in
               for path in 0..<moved { old[path] = rows[path] }
-              for path in 0..<moved { rows[path] = old[next()] }
+              for path in 0..<moved { rows[path] = old[code.next()] }
             }
           }
-          for _ in 0..<next() / 2 {
-            let (from, to) = (rows[next()], rows[next()])
+          for _ in 0..<code.next() / 2 {
+            let (from, to) = (rows[code.next()], rows[code.next()])
             for slot in 0..<count { values[to + slot] = values[from + slot] }
           }
-          for _ in 0..<next() {
-            let row = rows[next()]
+          for _ in 0..<code.next() {
+            let row = rows[code.next()]
             for slot in 0..<count { values[row + slot] = -1 }
           }
-          for _ in 0..<next() / 2 {
-            let row = rows[next()]
-            values[row + next()] = at
+          for _ in 0..<code.next() / 2 {
+            let row = rows[code.next()]
+            values[row + code.next()] = at
           }
           return matchNotes >= 0
         }
       }
+    }
+  }
+
+  /// A place in ``updates``.
+  private struct Code {
+    let updates: UnsafeBufferPointer<Int>
+    var index: Int
+
+    @inline(__always)
+    mutating func next() -> Int {
+      defer { index += 1 }
+      return updates[index]
     }
   }
 

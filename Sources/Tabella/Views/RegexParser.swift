@@ -12,6 +12,24 @@ indirect enum RegexTree {
   /// A group whose part of the text is wanted, with its number.
   case part(RegexTree, Int)
 
+  /// The text with which every match begins, as far as it is known, and whether a match is nothing else.
+  var opening: (text: [UInt8], isWhole: Bool) {
+    if let text = literal(ignoringCase: false) { return (text, true) }
+    switch self {
+    case .sequence(let parts):
+      var text: [UInt8] = []
+      for part in parts {
+        let next = part.opening
+        text += next.text
+        if !next.isWhole { return (text, false) }
+      }
+      return (text, true)
+    case .part(let part, _): return part.opening
+    case .repetition(let part, let least, _, _) where least > 0: return (part.opening.text, false)
+    default: return ([], false)
+    }
+  }
+
   /// The only bytes that match, if the tree is a plain text; otherwise nil. If case is ignored, letters are in
   /// lower case.
   func literal(ignoringCase: Bool) -> [UInt8]? {

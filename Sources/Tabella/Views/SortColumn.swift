@@ -1,3 +1,5 @@
+import Glibc
+
 /// The sort keys of one column.
 struct SortColumn {
   /// The kinds of keys, in the order of sorting. In both directions, keys of one kind precede all keys of the next.
@@ -11,6 +13,16 @@ struct SortColumn {
     static func < (left: Key, right: Key) -> Bool {
       (left.rank.rawValue, left.word) < (right.rank.rawValue, right.word)
     }
+  }
+
+  /// A key that is compared with those of many rows.
+  struct Bound {
+    fileprivate let key: Key
+    /// The start of the code of its text, up to ``longest`` bytes; empty if the key is no text.
+    fileprivate let code: [UInt8]
+
+    /// Longer codes seldom begin with the same bytes.
+    fileprivate static let longest = 64
   }
 
   let isDescending: Bool
@@ -126,11 +138,41 @@ struct SortColumn {
     }
   }
 
-  /// The key of a row.
-  func key(ofRow row: Int) -> Key {
+  /// The key of a row, as a bound for other rows.
+  func bound(ofRow row: Int) -> Bound {
     let rank = ranks.isEmpty ? rank : Rank(rawValue: ranks[row])
     let turn: UInt64 = isDescending && rank != .missing ? .max : 0
-    return Key(rank: rank ?? .missing, word: words[row] ^ turn)
+    var code: [UInt8] = []
+    if rank == .text {
+      code = withUnsafeBytes(of: words[row].bigEndian) { Array($0) }
+      if !ends.isEmpty { code += rests[(row == 0 ? 0 : ends[row - 1])..<ends[row]] }
+    }
+    return Bound(
+      key: Key(rank: rank ?? .missing, word: words[row] ^ turn),
+      code: Array(code.prefix(Bound.longest)))
+  }
+
+  /// The rows whose keys do not come after a bound, as far as the start of their codes says. `cells` are those of
+  /// ``values(_:)``.
+  func rows(_ cells: ColumnBatch, upTo bound: Bound) -> [Int] {
+    (0..<cells.count).filter { row in
+      let key = key(cells, row)
+      return key == bound.key ? !comesAfter(bound, cells, row) : key < bound.key
+    }
+  }
+
+  /// Whether the code of a text comes after that of a bound, which begins with the same word.
+  private func comesAfter(_ bound: Bound, _ cells: ColumnBatch, _ row: Int) -> Bool {
+    let count = bound.code.count
+    guard count > SortColumn.wordSize else { return false }
+    return cells.withBytes(at: row) { text in
+      SortColumn.withCode(text, cells.type == .binary, limit: count) { code in
+        bound.code.withUnsafeBytes { bound in
+          let order = memcmp(code.baseAddress!, bound.baseAddress!, min(code.count, count))
+          return isDescending ? order < 0 : order > 0
+        }
+      }
+    }
   }
 
   /// Removes all other rows. `rows` is in ascending order.

@@ -59,21 +59,20 @@ struct SortKeys: RowCollector {
   }
 
   /// Adds the keys of the rows whose first key does not come after `bound`. Returns the numbers of these rows.
-  mutating func append(_ batch: Batch, upTo bound: SortColumn.Key?) -> [Int] {
+  mutating func append(_ batch: Batch, upTo bound: SortColumn.Bound?) -> [Int] {
     guard let bound, let first = keys.first else {
       append(batch)
       return Array(0..<batch.rowCount)
     }
-    let cells = first.values(batch.columns[0])
-    let rows = (0..<batch.rowCount).filter { first.key(cells, $0) <= bound }
+    let rows = first.rows(first.values(batch.columns[0]), upTo: bound)
     if rows.isEmpty { return [] }
     for index in keys.indices { keys[index].append(batch.columns[index], rows) }
     count += rows.count
     return rows
   }
 
-  /// The first key of a row; nil if there is no column.
-  func firstKey(ofRow row: Int) -> SortColumn.Key? { keys.first?.key(ofRow: row) }
+  /// The first key of a row, as a bound for other rows; nil if there is no column.
+  func bound(ofRow row: Int) -> SortColumn.Bound? { keys.first?.bound(ofRow: row) }
 
   /// Removes all other rows. `rows` is in ascending order.
   mutating func keep(_ rows: [UInt32]) {

@@ -7,9 +7,9 @@ struct SortedEditPolicy: EditPolicy {
 
   var allowsMoves: Bool { hasGroups && base.moving != nil }
 
-  func movable(
-    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
-  ) throws(TableError) -> [Bool] { try movableInBase(rows, section, elsewhere: true) }
+  func movable(_ paths: [IndexPath], elsewhere: Bool) throws(TableError) -> [Bool] {
+    try movableInBase(paths, elsewhere: true)
+  }
 
   func baseTarget(
     ofArrival index: Int, inSection section: Int, _ rows: ListPlan,

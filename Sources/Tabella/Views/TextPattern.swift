@@ -16,9 +16,11 @@ public struct TextPattern {
   /// A pattern with another size of its cache of states, for tests of a full cache.
   init(_ pattern: [UInt8], stateLimit: Int) throws(TableError) {
     var parser = RegexParser(pattern, hasNames: true)
-    let program = try RegexProgram(try parser.parse())
+    let tree = try parser.parse()
+    let program = try RegexProgram(tree)
     names = parser.names ?? []
-    machine = PartMachine(program, parts: names.count, stateLimit: stateLimit)
+    machine = PartMachine(
+      program, opening: tree.opening.text, parts: names.count, stateLimit: stateLimit)
   }
 
   /// Finds the first match in a text. Returns whether there is one; ``part(_:)`` then returns its parts.

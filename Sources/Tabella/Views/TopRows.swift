@@ -10,7 +10,7 @@ struct TopRows: RowCollector {
   /// The number of rows so far.
   private var count = 0
   /// The first key of the last candidate that counts; nil while all rows are candidates.
-  private var bound: SortColumn.Key?
+  private var bound: SortColumn.Bound?
 
   /// The number of candidates after which most of them are removed.
   private var room: Int { max(4 * limit, 1 << 12) }
@@ -53,7 +53,7 @@ struct TopRows: RowCollector {
     var copy = keys
     guard let order = copy.sortedRows(isCancelled: { false }) else { return }
     let kept = order.prefix(limit)
-    bound = kept.last.flatMap { keys.firstKey(ofRow: Int($0)) }
+    bound = kept.last.flatMap { keys.bound(ofRow: Int($0)) }
     // Candidates with equal keys stay in the order of the rows.
     let ascending = kept.sorted()
     keys.keep(ascending)

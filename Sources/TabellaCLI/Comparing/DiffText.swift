@@ -13,6 +13,10 @@ struct DiffText: DiffFormat {
   private let newNames: [SafeText]
   /// The indices of the cells that identify a changed row: its key, or its first cell.
   private let labels: [Int]
+  /// For each pair of columns, whether their cells are compared as text.
+  private let areTexts: [Bool]
+  /// The line that is being made.
+  private var line = SafeLines()
 
   init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
     self.run = run
@@ -30,6 +34,7 @@ struct DiffText: DiffFormat {
     }
     oldNames = names(columns.deleted, of: run.old)
     newNames = names(columns.inserted, of: run.new)
+    areTexts = columns.pairs.map(\.isText)
     labels = run.keys.isEmpty ? Array(columns.pairs.indices.prefix(1)) : run.keys
   }
 
@@ -53,19 +58,27 @@ struct DiffText: DiffFormat {
     }
   }
 
-  func write(_ detail: TableComparison.Detail) throws(Failure) {
+  mutating func write(_ detail: TableComparison.Detail) throws(Failure) {
     if detail.change.isOfSection { return try write(section: detail.change) }
+    line.removeAll()
     switch detail.change {
     case .delete(let path):
-      try write(fitted("- \(SafeText(path.name))  ", detail.oldCells, oldNames), .deleted)
+      begin("- ", path)
+      append(detail.oldCells, oldNames)
+      try writeLine(.deleted, isCut: true)
     case .insert(let path):
-      try write(fitted("+ \(SafeText(path.name))  ", detail.newCells, newNames), .inserted)
+      begin("+ ", path)
+      append(detail.newCells, newNames)
+      try writeLine(.inserted, isCut: true)
     case .set(let path, _):
+      begin("~ ", path)
+      appendChanges(detail)
       // The line is not cut, because the change could be at its end.
-      try write(changes(detail, after: "~ \(SafeText(path.name))  "), .warning)
+      try writeLine(.warning, isCut: false)
     case .move(let path, let target):
-      let names = "> \(SafeText(path.name)) \(arrow) \(SafeText(target.name))  " as SafeText
-      try write(fitted(names, detail.oldCells, oldNames), .code)
+      begin("> ", path, target)
+      append(detail.oldCells, oldNames)
+      try writeLine(.code, isCut: true)
     }
   }
 
@@ -108,47 +121,71 @@ struct DiffText: DiffFormat {
     try output.write(line)
   }
 
-  /// The text with all cells of a row, cut to the screen.
-  private func fitted(
-    _ text: SafeText, _ cells: TableComparison.Row, _ names: [SafeText]
-  ) -> SafeText {
-    var line = text
-    for index in cells.indices {
-      if index > 0 { line.append(", ") }
-      append(index, of: cells, names, to: &line)
+  // Lines of rows
+
+  /// Begins a line with a sign and the names of rows.
+  private mutating func begin(_ sign: SafeText, _ path: IndexPath, _ target: IndexPath? = nil) {
+    line.append(sign)
+    line.append(path)
+    if let target {
+      line.append(" \(arrow) ")
+      line.append(target)
     }
-    return screen.fitted(line)
+    line.append("  ")
   }
 
-  /// The text with the cells that identify a changed row, and those that differ.
-  private func changes(_ detail: TableComparison.Detail, after text: SafeText) -> SafeText {
-    var line = text
-    let changed = columns.changed(detail).map(\.index)
+  /// Appends all cells of a row.
+  private mutating func append(_ cells: TableComparison.Row, _ names: [SafeText]) {
+    for index in cells.indices {
+      if index > 0 { line.append(", ") }
+      append(index, of: cells, names)
+    }
+  }
+
+  /// Appends the cells that identify a changed row, and those that differ.
+  private mutating func appendChanges(_ detail: TableComparison.Detail) {
+    let changed = areTexts.indices.filter {
+      !detail.oldCells.isSame($0, as: detail.newCells, asText: areTexts[$0])
+    }
     let labels = labels.filter { !changed.contains($0) }
     for (position, index) in (labels + changed).enumerated() {
       if position > 0 { line.append(", ") }
-      append(index, of: detail.oldCells, oldNames, to: &line)
+      append(index, of: detail.oldCells, oldNames)
       guard position >= labels.count else { continue }
       line.append(" \(arrow) ")
-      line.append(cell(index, of: detail.newCells))
+      append(index, of: detail.newCells)
     }
-    return line
   }
 
   /// Appends a cell with the name of its column.
-  private func append(
-    _ index: Int, of cells: TableComparison.Row, _ names: [SafeText], to line: inout SafeText
-  ) {
+  private mutating func append(_ index: Int, of cells: TableComparison.Row, _ names: [SafeText]) {
     line.append(names[index])
-    line.append(cell(index, of: cells))
+    append(index, of: cells)
   }
 
-  private func cell(_ index: Int, of cells: TableComparison.Row) -> SafeText {
-    let text = cells.withText(index) { bytes in
-      bytes.isEmpty ? "\"\"" : screen.isolated(SafeText(bytes: bytes))
+  private mutating func append(_ index: Int, of cells: TableComparison.Row) {
+    let text: Void? = cells.withText(index) { bytes in
+      if bytes.isEmpty {
+        line.append("\"\"")
+      } else if !line.append(ifPlain: bytes) {
+        line.append(screen.isolated(SafeText(bytes: bytes)))
+      }
     }
-    if let text { return text }
-    let cell = cells[index]
-    return cell == .missing ? screen.missing : SafeText(cell.description)
+    if text != nil { return }
+    switch cells[index] {
+    case .missing: line.append(screen.missing)
+    case .integer(let value): line.append(Int(value))
+    case let cell: line.append(SafeText(cell.description))
+    }
+  }
+
+  /// Writes the line. `isCut` is true if the part beyond the screen is left out.
+  private mutating func writeLine(_ style: TextStyle, isCut: Bool) throws(Failure) {
+    if !screen.palette.isColoured, !isCut || line.width <= screen.width ?? .max {
+      line.endLine()
+      try output.write(safe: line.bytes)
+    } else {
+      try write(isCut ? screen.fitted(line.text) : line.text, style)
+    }
   }
 }

@@ -12,6 +12,12 @@ struct VerticalFormat: Format {
   private let lines: SectionLines
   private var table: ShownTable?
   private var names: [SafeText] = []
+  /// The names as they stand in front of a cell.
+  private var heads: [SafeText] = []
+  /// The rules of all lengths behind the number of a row.
+  private let rules: [SafeText]
+  /// The lines of a row that are being made.
+  private var text = SafeLines()
   private var nameWidth = 0
   private var hasSection = false
   private var cutCells = 0
@@ -20,7 +26,11 @@ struct VerticalFormat: Format {
     self.output = output
     cells = ReadableCells(output.screen, limit: nil)
     lines = SectionLines(screen: output.screen)
+    rules = (0...VerticalFormat.ruleLength).map { output.screen.rule($0) }
   }
+
+  /// The length of the line in front of a row.
+  private static let ruleLength = 40
 
   private var screen: Screen { output.screen }
 
@@ -31,6 +41,9 @@ struct VerticalFormat: Format {
     let widest = screen.width.map { max(1, $0 / 3) } ?? .max
     names = table.columns.map { SafeText($0.name).fitted(to: widest, ellipsis: screen.ellipsis) }
     nameWidth = table.hasHeader ? names.map(\.width).max() ?? 0 : 0
+    heads = names.map {
+      table.hasHeader ? screen.paint($0.padded(to: nameWidth), .heading) + "  " : ""
+    }
   }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
@@ -46,26 +59,55 @@ struct VerticalFormat: Format {
     guard let table else { return }
     output.beginRows(mark: rows.marks?[row])
     defer { output.endRows() }
+    text.removeAll()
+    appendTitle(rows, row)
+    for (index, column) in table.columns.enumerated()
+    where !appendPlain(rows, row, index) {
+      append(rows, row, index, column, hasHeader: table.hasHeader)
+    }
+    try output.write(safe: text.bytes)
+  }
+
+  /// Appends the line in front of a row: its number, and its badge.
+  private mutating func appendTitle(_ rows: ShownRows, _ row: Int) {
     let path = IndexPath(section: rows.first.section, row: rows.first.row + row)
-    var title: SafeText = "\(screen.rule(2)) \(path.description)"
+    var title: SafeText = "\(rules[2]) \(path.description)"
     if let badge = rows.badge(row, screen), title.width + 1 + badge.width < screen.width ?? .max {
       title.append(" " + badge)
     } else {
       title = screen.fitted(title)
     }
-    let rest = min(screen.width ?? 40, 40) - title.width - 1
-    if rest > 0 { title.append(" " + screen.rule(rest)) }
-    try output.write(screen.paint(title, .faint) + "\n")
-    for (index, column) in table.columns.enumerated() {
-      try write(rows, row, index, column, hasHeader: table.hasHeader)
+    let rest = min(screen.width ?? .max, VerticalFormat.ruleLength) - title.width - 1
+    if rest > 0 {
+      title.append(" ")
+      title.append(rules[rest])
+    }
+    text.append(screen.paint(title, .faint))
+    text.endLine()
+  }
+
+  /// Appends a cell of plain text that needs neither colours nor several lines. Returns whether it is one.
+  private mutating func appendPlain(_ rows: ShownRows, _ row: Int, _ index: Int) -> Bool {
+    let cells = rows.batch.columns[index]
+    guard cells.type == .text, !screen.palette.isColoured, index > 0 || rows.links == nil,
+      !cells.isMissing(row)
+    else { return false }
+    return cells.withBytes(at: row) { bytes in
+      let head = heads[index]
+      guard !bytes.isEmpty, bytes.count <= screen.width.map({ $0 - head.width }) ?? .max,
+        SafeText.isPlain(bytes)
+      else { return false }
+      text.append(head)
+      _ = text.append(ifPlain: bytes)
+      text.endLine()
+      return true
     }
   }
 
-  private mutating func write(
+  private mutating func append(
     _ rows: ShownRows, _ row: Int, _ index: Int, _ column: Column, hasHeader: Bool
-  ) throws(Failure) {
+  ) {
     let batch = rows.batch.columns[index]
-    let name = names[index].padded(to: nameWidth)
     let room = screen.width.map { max(2, $0 - (hasHeader ? nameWidth + 2 : 0)) }
     var isFirst = true
     let texts = value(batch, column, row)
@@ -77,13 +119,14 @@ struct VerticalFormat: Format {
           shown = shown.linked(to: address)
         }
         if hasHeader {
-          let before = isFirst ? screen.paint(name, .heading) : SafeText.spaces(nameWidth)
+          let before = isFirst ? heads[index] : SafeText.spaces(nameWidth + 2)
           // Nothing follows the name of an empty cell.
           shown =
             shown.width > 0
-            ? before + "  " + shown : isFirst ? screen.paint(names[index], .heading) : SafeText()
+            ? before + shown : isFirst ? screen.paint(names[index], .heading) : SafeText()
         }
-        try output.write(shown + "\n")
+        self.text.append(shown)
+        self.text.endLine()
         isFirst = false
       }
     }

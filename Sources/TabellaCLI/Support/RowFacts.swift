@@ -10,6 +10,7 @@ struct RowFacts {
   private let elements: Elements
   private let links: Links?
   private var numbers: SourceNumbers?
+  private var permissions: RowPermissions?
   private let indexTitles: [Int: String]
   private let colours: CellColours?
   /// The number of columns that the format shows.
@@ -34,6 +35,7 @@ struct RowFacts {
     elements = try Elements(needs.contains(.elements) ? source.supplementary : nil)
     links = needs.contains(.links) && screen.hasLinks ? Links(shown.table) : nil
     numbers = needs.contains(.numbers) ? try SourceNumbers(source) : nil
+    permissions = needs.contains(.permissions) ? RowPermissions(source) : nil
     indexTitles = needs.contains(.indexTitles) ? try source.firstIndexTitles() : [:]
   }
 
@@ -64,15 +66,18 @@ struct RowFacts {
   }
 
   /// Rows of the requested columns, with the facts about them. `place` is the path of the first row in the shown table.
+  /// `together` contains the sections that were read together, from this one on.
   mutating func rows(
-    _ batch: Batch, at first: IndexPath, shownAt place: IndexPath
+    _ batch: Batch, at first: IndexPath, shownAt place: IndexPath,
+    together: ArraySlice<TableReader.Run> = []
   ) throws(TableError) -> ShownRows {
-    let source = shown.table.source
     var rows = ShownRows(batch: batch, first: place)
     let range = first.row..<first.row + batch.rowCount
-    if needs.contains(.permissions) {
-      rows.editable = try source.editing?.editability(ofRows: range, inSection: first.section)
-      rows.movable = try source.moving?.movability(ofRows: range, inSection: first.section)
+    if var permissions {
+      self.permissions = nil
+      (rows.editable, rows.movable) = try permissions.of(
+        (first.section, range), together: together)
+      self.permissions = permissions
     }
     if elements.hasBadges {
       rows.badges = try range.map { row throws(TableError) in

@@ -15,6 +15,9 @@ struct TableReader {
   /// the next table would take longer than another call.
   private static let aloneRows = 256
 
+  /// Rows of one section.
+  typealias Run = (section: Int, rows: Range<Int>)
+
   let source: any TableDataSource
   let columns: [Int]
   let includesIDs: Bool
@@ -60,6 +63,8 @@ struct TableReader {
   /// Calls `section` for each shown section with the number of its rows as far as it is known, then `rows` with
   /// each batch and the position of its first row, then `end`, when the number of rows may be exact.
   ///
+  /// `rows` also receives the sections that were read together, from this one on; none if it was read alone.
+  ///
   /// `rest` can take the rows of a section from one on, if all of them are shown. It returns the number of rows that it
   /// took, and whether the section ends there.
   ///
@@ -67,7 +72,8 @@ struct TableReader {
   /// reaches it. An error that `rows` throws ends the walk.
   mutating func walk(
     _ range: Range<Int>,
-    section: (Int, Count) throws -> Void, rows: (Batch, IndexPath) throws -> Void,
+    section: (Int, Count) throws -> Void,
+    rows: (Batch, IndexPath, _ together: ArraySlice<Run>) throws -> Void,
     rest: (IndexPath) throws -> (rows: Int, isEnd: Bool) = { _ in (0, false) },
     end: (Int, Count) throws -> Void
   ) throws {
@@ -107,7 +113,7 @@ struct TableReader {
   /// there. `total` is the number of rows to read of this section and the next ones.
   private mutating func walk(
     _ section: Int, from first: Int, limit: Int, total: Int, _ count: Count,
-    _ rows: (Batch, IndexPath) throws -> Void,
+    _ rows: (Batch, IndexPath, _ together: ArraySlice<Run>) throws -> Void,
     _ rest: (IndexPath) throws -> (rows: Int, isEnd: Bool), position: Int
   ) throws -> (row: Int, isEnd: Bool) {
     var next = first
@@ -124,7 +130,7 @@ struct TableReader {
       left -= 1
       if count.isExact, next >= count.value { return (max(next, count.value), true) }
       let path = IndexPath(section: section, row: next)
-      let (batch, endsSection) = try read(
+      let (batch, endsSection, together) = try read(
         at: path, limit: limit - (next - first), total: total - (next - first),
         end: count.isExact ? count.value : .max)
       if batch.rowCount == 0 {
@@ -138,7 +144,7 @@ struct TableReader {
       }
       source.display?.willDisplay(rows: shown, inSection: section)
       defer { source.display?.didEndDisplaying(rows: shown, inSection: section) }
-      try rows(batch, path)
+      try rows(batch, path, together)
       Progress.written(
         position + next - first,
         of: self.section != nil && count.isExact ? count.value - first : nil)
@@ -176,7 +182,7 @@ struct TableReader {
   /// last ones to read. The section ends before the row `end`.
   private mutating func read(
     at path: IndexPath, limit: Int, total: Int, end: Int
-  ) throws -> (Batch, endsSection: Bool) {
+  ) throws -> (Batch, endsSection: Bool, together: ArraySlice<Run>) {
     advised = nil
     if let read = ahead.take(at: path) { return read }
     let most = rest > 0 ? min(rest, max(given * 2, TableReader.batchSizes.first)) : size
@@ -198,7 +204,7 @@ struct TableReader {
         section: path.section, first: path.row, count: min(wanted, end - path.row),
         columns: columns, includesIDs: includesIDs))
     if rest > 0 { note(batch.rowCount, of: wanted) }
-    return (batch, false)
+    return (batch, false, [])
   }
 
   /// Records how many of the requested rows were returned.
@@ -213,9 +219,9 @@ struct TableReader {
   /// group.
   private func runs(
     from path: IndexPath, limit: Int, total: Int
-  ) throws -> [ReadAhead.Run]? {
+  ) throws -> [Run]? {
     guard source.sections != nil, section == nil else { return nil }
-    var runs: [ReadAhead.Run] = []
+    var runs: [Run] = []
     var rest = total
     var first = path.row
     for number in path.section... {
@@ -254,28 +260,30 @@ struct TableReader {
 
 /// Rows of several sections that were read together, and are used section by section.
 private struct ReadAhead {
-  typealias Run = (section: Int, rows: Range<Int>)
-
   private var batch: Batch?
-  private var runs: ArraySlice<Run> = []
+  private var runs: ArraySlice<TableReader.Run> = []
   /// The number of rows of the batch that were used.
   private var given = 0
 
   init() {}
 
-  init(_ batch: Batch, _ runs: [Run]) {
+  init(_ batch: Batch, _ runs: [TableReader.Run]) {
     self.batch = batch
     self.runs = runs[...]
   }
 
-  /// The rows of a section, if they were read and are next, and whether the section ends with them.
-  mutating func take(at path: IndexPath) -> (Batch, endsSection: Bool)? {
+  /// The rows of a section, if they were read and are next; whether the section ends with them; and the sections that
+  /// were read together, from this one on.
+  mutating func take(
+    at path: IndexPath
+  ) -> (Batch, endsSection: Bool, together: ArraySlice<TableReader.Run>)? {
     guard let batch, let run = runs.first, run.section == path.section,
       run.rows.lowerBound == path.row, given < batch.rowCount
     else { return nil }
+    let together = runs
     runs.removeFirst()
     let end = min(given + run.rows.count, batch.rowCount)
     defer { given = end }
-    return (batch[given..<end], end - given == run.rows.count)
+    return (batch[given..<end], end - given == run.rows.count, together)
   }
 }

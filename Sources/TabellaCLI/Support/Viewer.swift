@@ -51,7 +51,7 @@ struct Viewer {
             sectionCount += 1
           }
         },
-        rows: { batch, first in
+        rows: { batch, first, together in
           if !hasBegun {
             try format.beginSection(current)
             sectionCount += 1
@@ -61,7 +61,8 @@ struct Viewer {
           let firstShown = start ?? first.row
           start = firstShown
           let path = IndexPath(section: place, row: first.row - firstShown)
-          try format.write(try facts.rows(batch, at: first, shownAt: path))
+          try format.write(
+            try facts.rows(batch, at: first, shownAt: path, together: together))
           try output.flush()
           if let stream = shown.stream, !stream.continues(within: Viewer.quietTime) {
             try format.pause()

@@ -14,8 +14,8 @@ from .errors import Conflict, NotFound
 
 # The rows of a batch that a single access reads, and the number of such batches that are kept.
 _BLOCK, _KEPT = 128, 32
-# The rows of the first and of the largest batch of an iteration.
-_FIRST, _MOST = 256, 8192
+# The rows of the first and of the largest batch of an iteration, and the cells of the largest one.
+_FIRST, _MOST, _CELLS = 256, 1 << 15, 1 << 19
 
 
 class Path(NamedTuple):
@@ -144,7 +144,12 @@ class Reader(_Names):
         self._moves = source.moves
         self._with_ids = with_ids
         self._lock = threading.Lock()
+        # The batches of each block: a single row, or all rows that were read from the start of the block.
         self._blocks: OrderedDict[tuple[int, int], list[tuple[int, Batch]]] = OrderedDict()
+        self._last = (-1, -1)
+        self._most = max(_FIRST, min(_MOST, _CELLS // max(1, len(self.columns))))
+        self._titles: dict[str | bytes, int] = {}
+        self._titled_sections = 0
 
     @property
     def is_current(self) -> bool:
@@ -161,33 +166,54 @@ class Reader(_Names):
         return self.source.rows(section, first, count, self.columns, self._with_ids)
 
     def row(self, section: int, number: int) -> Row:
-        """The row at a position. Raises IndexError if there is none."""
-        for first, batch in self._block(section, number // _BLOCK):
+        """The row at a position. Raises IndexError if there is none.
+
+        The rows of a sorted table can be anywhere in the file. So a row alone is read alone. If a row beside it was read
+        before, or another one of its block, the block is read."""
+        key = (section, number // _BLOCK)
+        with self._lock:
+            pieces = self._blocks.get(key)
+            if pieces is not None:
+                self._blocks.move_to_end(key)
+            is_alone = pieces is None and self._last not in ((section, number - 1), (section, number + 1))
+            self._last = (section, number)
+        for first, batch in pieces or ():
             if first <= number < first + batch.length:
                 return Row(self, batch, number - first, Path(section, number))
-        raise IndexError(f"section {section} has no row {number}")
-
-    def _block(self, section: int, block: int) -> Iterator[tuple[int, Batch]]:
-        """The batches of a block. A batch is read when it is reached."""
-        key, first, end = (section, block), block * _BLOCK, (block + 1) * _BLOCK
-        with self._lock:
-            pieces = self._blocks.setdefault(key, [])
-            self._blocks.move_to_end(key)
-            if len(self._blocks) > _KEPT:
-                self._blocks.popitem(last=False)
-        for start, batch in list(pieces):
-            yield start, batch
-            first = start + batch.length
+        pieces = []
+        first = number if is_alone else key[1] * _BLOCK
+        end = number + 1 if is_alone else first + _BLOCK
         while first < end:
             try:
                 batch = self.rows(section, first, end - first)
             except NotFound:
-                return
+                break
             if batch.length == 0:
-                return
+                break
             pieces.append((first, batch))
-            yield first, batch
             first += batch.length
+            if number < first:
+                break
+        if not pieces or number >= first:
+            raise IndexError(f"section {section} has no row {number}")
+        with self._lock:
+            self._blocks[key] = pieces
+            if len(self._blocks) > _KEPT:
+                self._blocks.popitem(last=False)
+        start, batch = pieces[-1]
+        return Row(self, batch, number - start, Path(section, number))
+
+    def section(self, title: str | bytes) -> int | None:
+        """The number of the first section with a title; None if there is none. Each title is read once."""
+        with self._lock:
+            while title not in self._titles and self.source.section_count(self._titled_sections + 1)[0] > (
+                self._titled_sections
+            ):
+                found = self.source.title(self._titled_sections, 0)
+                if found is not None:
+                    self._titles.setdefault(found, self._titled_sections)
+                self._titled_sections += 1
+            return self._titles.get(title)
 
     def stream(self, section: int, first: int = 0, count: int | None = None) -> Iterator[Row]:
         """The rows of a section from `first`. The first batch is small, so that the first row comes soon."""
@@ -199,7 +225,7 @@ class Reader(_Names):
             for at in range(batch.length):
                 yield Row(self, batch, at, Path(section, first + at))
             first += batch.length
-            size = min(size * 2, _MOST)
+            size = min(size * 2, self._most)
 
     def stream_sections(self, starts: Iterable[tuple[int, int]]) -> Iterator[Row]:
         """The rows of several sections, each from a row on. The rows of short sections are read together."""
@@ -220,7 +246,7 @@ class Reader(_Names):
             if len(paths) >= size:
                 yield from self._gathered(paths)
                 paths = []
-                size = min(size * 2, _MOST)
+                size = min(size * 2, self._most)
         yield from self._gathered(paths)
 
     def _gathered(self, paths: Sequence[Path]) -> Iterator[Row]:

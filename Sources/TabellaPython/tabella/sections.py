@@ -113,10 +113,10 @@ class SectionList(Sequence):  # type: ignore[type-arg]
         return Section(self._table, number)
 
     def _titled(self, title: str | bytes) -> Section:
-        for section in self:
-            if section.title == title:
-                return section
-        raise NotFound(f"there is no section {title!r}")
+        number = self._table._reader().section(title)
+        if number is None:
+            raise NotFound(f"there is no section {title!r}")
+        return Section(self._table, number)
 
     def __iter__(self) -> Iterator[Section]:
         number = 0

@@ -176,7 +176,7 @@ import Testing
     var reader = TableReader(source: source, columns: [0, 1], cells: 80_000)
     var read = 0
     try reader.walk(
-      0..<Int.max, section: { _, _ in }, rows: { batch, _ in read += batch.rowCount },
+      0..<Int.max, section: { _, _ in }, rows: { batch, _, _ in read += batch.rowCount },
       end: { _, _ in })
     #expect(read == 100_000)
     let asked = source.gathered.map(\.count)
@@ -195,7 +195,7 @@ import Testing
     var reader = TableReader(source: source, columns: [0, 1])
     var (read, offered): (Int, [Int]) = (0, [])
     try reader.walk(
-      0..<Int.max, section: { _, _ in }, rows: { batch, _ in read += batch.rowCount },
+      0..<Int.max, section: { _, _ in }, rows: { batch, _, _ in read += batch.rowCount },
       rest: { path in
         offered.append(path.row)
         // Threads read a part, then nothing, then the rest.

@@ -62,7 +62,7 @@ import Testing
       let names = (0..<Int.random(in: 0...3, using: &generator)).map { "g\($0)" }
       let pattern = Array(
         (names.map { name in
-          pick(["", "", "a*", "^"]) + "(?<\(name)>"
+          pick(["", "", "a", "ab", "a*", "^"]) + "(?<\(name)>"
             + ByteRegexTests.randomPattern(&generator, depth: 2) + ")" + pick(["", "?", "*", "*?"])
         }.joined() + pick(["", "$", "b", "\\b"])).utf8)
       var parser = RegexParser(pattern, hasNames: true)
