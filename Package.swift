@@ -234,9 +234,7 @@ let package = Package(
       swiftSettings: lean),
     .target(
       name: "TabellaConformance",
-      dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem", "TabellaThreads",
-      ],
+      dependencies: ["Tabella", "TabellaBridge", "TabellaSystem", "TabellaThreads"],
       swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],

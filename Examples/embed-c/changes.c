@@ -59,8 +59,8 @@ static void pull(tabella_embed_follower *follower) {
 static void describe(tabella_embed_table *table) {
   tabella_error error = {0};
   tabella_source source;
-  tabella_string version;
-  tabella_count rows;
+  tabella_string version = {0};
+  tabella_count rows = {0};
   must(tabella_embed_source(table, &source, &error), &error);
   must(source.table->row_count(source.source, 0, INT64_MAX, &rows, &error), &error);
   must(source.table->version(source.source, &version, &error), &error);
@@ -118,7 +118,7 @@ int main(int count, char **words) {
   tabella_embed_edit done;
   must(tabella_embed_commit(view, &batch, &done, &error), &error);
   printf("has a receipt: %s\n", done.receipt.bytes ? "yes" : "no");
-  done.result.release(&done.result);
+  if (done.result.release != NULL) done.result.release(&done.result);
   pull(follower);
   print("edited", view);
 

@@ -143,7 +143,7 @@ static int32_t pull(void *self, tabella_changes *out, tabella_error *error) {
   source *source = self;
   const reading *old = &source->shown;
   tabella_changes_builder changes = {0};
-  char before[sizeof source->version];
+  char after[sizeof source->version];
   reading now;
   int64_t i;
   int32_t code = read_memory(&now, error);
@@ -155,9 +155,11 @@ static int32_t pull(void *self, tabella_changes *out, tabella_error *error) {
   }
   for (i = 0; i < now.count; i++)
     if (find_name(old, tabella_cstring(now.rows[i].name)) < 0) tabella_changes_insert(&changes, 0, i);
-  memcpy(before, source->version, sizeof before);
-  show(source, &now);
-  return tabella_changes_finish(&changes, before, source->version, out, error);
+  snprintf(after, sizeof after, "%" PRIx64, now.version);
+  code = tabella_changes_finish(&changes, source->version, after, out, error);
+  /* After an error, the source shows its old version. */
+  if (code == TABELLA_OK) show(source, &now);
+  return code;
 }
 
 /* Calls the listener once a second, until it is removed. */

@@ -163,14 +163,26 @@ extension UInt32 {
       throw TableError(.invalidArgument, "the flags \(self) are not known")
     }
   }
+
+  /// Throws ``TableError`` with `.invalidArgument` unless a reserved field is zero. A later version can give it a meaning.
+  func checkReserved() throws(TableError) {
+    guard self == 0 else {
+      throw TableError(.invalidArgument, "reserved is \(self); it must be 0")
+    }
+  }
 }
 
 /// A list of the caller. Throws ``TableError`` with `.invalidArgument` for an impossible count.
 func list<T>(
   _ start: UnsafePointer<T>?, _ count: Int64, _ what: String
 ) throws(TableError) -> UnsafeBufferPointer<T> {
-  guard (0...Int64(Int32.max)).contains(count), count == 0 || start != nil else {
-    throw TableError(.invalidArgument, "\(count) \(what) are impossible")
+  guard (0...Int64(Int32.max)).contains(count) else {
+    throw TableError(
+      .invalidArgument, "the number of \(what) is \(count); it must be from 0 to \(Int32.max)")
+  }
+  guard count == 0 || start != nil else {
+    throw TableError(
+      .invalidArgument, "the number of \(what) is \(count), but their address is null")
   }
   return UnsafeBufferPointer(start: start, count: Int(count))
 }

@@ -20,6 +20,7 @@ public func tabella_embed_open(
     let location = try request.location.locationArgument()
     let isEditable = request.flags & TABELLA_EMBED_EDITING != 0
     try request.flags.check(onlyBits: TABELLA_EMBED_EDITING)
+    try request.reserved.checkReserved()
     let provider = try request.provider.textArgument("the provider")
     let options = try options(request)
     let table = try about(location.description) { () throws(TableError) in
@@ -80,6 +81,7 @@ public func tabella_embed_shaped(
   let table: EmbeddedTable = object(table)
   return answer(error, on: table, into: out) { () throws(TableError) in
     try table.position.check()
+    try shape.pointee.reserved.checkReserved()
     let view = try table.source.shaped(
       by: TableShape(shape.pointee, ColumnNames(table.source.columns)),
       dates: DateContext(flags: shape.pointee.flags))

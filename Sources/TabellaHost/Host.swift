@@ -89,7 +89,7 @@ public final class Host {
   ///
   /// Throws `TableError`: `.noProvider` if no provider is found or its library cannot be loaded, `.denied` if the
   /// library is not trusted, `.misbehaved` if the provider breaks the contract, `.invalidArgument` for unknown options,
-  /// and all errors of the provider itself.
+  /// `.notSupported` if a linked provider should run in a worker, and all errors of the provider itself.
   public func open(
     _ location: Location, provider: String? = nil, options: [String: String] = [:],
     access: Access = .editing

@@ -20,13 +20,13 @@ public protocol Provider: SendableMetatype {
   /// The options that ``open(_:)`` accepts, as in the manifest. The default is none.
   static var options: [OptionDeclaration] { get }
 
-  /// Creates the provider, once per process. It must not do I/O or start threads.
+  /// Creates the provider, once for each host of the process. It must not do I/O or start threads.
   init()
 
   /// Opens a location.
   ///
   /// The host has checked the options against the manifest. Check again only what your code depends on. The easiest
-  /// type to return is a `ProviderSource`.
+  /// type to return is a `ProviderSource`. A host makes one call at a time, on any thread. All errors reach the user.
   func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource
 }
 

@@ -16,4 +16,9 @@ extension TableError {
 }
 
 /// The system's text for an error number: "No space left on device".
-package func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }
+package func errorText(_ number: Int32) -> String {
+  let text = String(cString: strerror(number))
+  // The limit is the only one that users meet because they name many files.
+  return number == EMFILE
+    ? "\(text); open fewer files at once, or raise the limit (ulimit -n)" : text
+}

@@ -76,7 +76,8 @@ typedef struct tabella_document_format {
 TABELLA_HELPER void tabella_document_add_section(tabella_document *document, const char *start,
                                                  const char *body, tabella_string title);
 
-/* For `read`: adds a row to the last section. */
+/* For `read`: adds a row to the last section. Rows lie between `bytes` and `end` of the document, in order, and do not
+ * overlap; otherwise opening fails with TABELLA_INTERNAL. */
 TABELLA_HELPER void tabella_document_add_row(tabella_document *document, const char *start,
                                              const char *end);
 
@@ -353,6 +354,7 @@ TABELLA_HELPER int32_t tabella_document_read_(const tabella_document_format *for
                                               tabella_error *error) {
   int64_t s, r;
   tabella_digest *digests;
+  const char *free_from = bytes;
   const char *line = tabella_line_end(bytes, bytes + size);
   memset(document, 0, sizeof *document);
   document->bytes = bytes;
@@ -363,6 +365,16 @@ TABELLA_HELPER int32_t tabella_document_read_(const tabella_document_format *for
   document->ids = (tabella_row_id *)calloc((size_t)document->row_count + 1, sizeof *document->ids);
   if (document->section_bytes.failed || document->row_bytes.failed || digests == NULL || document->ids == NULL)
     goto no_memory;
+  for (r = 0; r < document->row_count; r++) {
+    const tabella_document_row *row = &document->rows[r];
+    if (row->start < free_from || row->end < row->start || row->end > document->end) {
+      free(digests);
+      tabella_document_free_(document);
+      return tabella_fail(error, TABELLA_INTERNAL,
+                          "row %lld overlaps the row in front of it, or is not in the file", (long long)r);
+    }
+    free_from = row->end;
+  }
   for (s = 0; s < document->section_count; s++) {
     const tabella_document_section *section = &document->sections[s];
     if (section->title.bytes != NULL && !tabella_string_is_utf8(section->title)) {

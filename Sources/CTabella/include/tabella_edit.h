@@ -761,7 +761,8 @@ TABELLA_HELPER int32_t tabella_section_allowed_(void *source, const tabella_abil
 /* Refuses an edit of a row that the source declares impossible. `settable` has a byte for each column. */
 TABELLA_HELPER int32_t tabella_row_allowed_(void *source, const tabella_abilities_ *can,
                                             const tabella_edit *edit, tabella_index_path from,
-                                            const uint8_t *settable, tabella_error *error) {
+                                            const tabella_column *columns, const uint8_t *settable,
+                                            tabella_error *error) {
   uint8_t bits = 0;
   int64_t i;
   int32_t code = TABELLA_OK;
@@ -784,8 +785,8 @@ TABELLA_HELPER int32_t tabella_row_allowed_(void *source, const tabella_abilitie
                                                          : "deleted");
   for (i = 0; i < edit->cell_count; i++)
     if (!settable[edit->cells[i].column])
-      return tabella_fail(error, TABELLA_READ_ONLY, "column %lld cannot be set",
-                          (long long)edit->cells[i].column);
+      return tabella_fail(error, TABELLA_READ_ONLY, "the column %s cannot be set",
+                          columns[edit->cells[i].column].name);
   return TABELLA_OK;
 }
 
@@ -1009,7 +1010,8 @@ TABELLA_HELPER int32_t tabella_plan_allow_(tabella_plan *plan, const tabella_abi
     const tabella_edit *edit = &plan->batch->edits[i];
     int of_section = (edit->kind == TABELLA_EDIT_INSERT ? edit->target.row : plan->from[i].row) < 0;
     code = of_section ? tabella_section_allowed_(plan->source, can, edit, plan->from[i], error)
-                      : tabella_row_allowed_(plan->source, can, edit, plan->from[i], settable, error);
+                      : tabella_row_allowed_(plan->source, can, edit, plan->from[i], columns, settable,
+                                           error);
   }
   free(settable);
   return code;

@@ -114,9 +114,11 @@ public struct EditBatch: Hashable, Sendable {
     /// Inserts a row with these cells, so that it is at the path after the batch. The path of a section inserts a
     /// section.
     case insert(at: IndexPath, cells: [Int: Cell])
+    /// Deletes a row. The path of a section deletes the section with all its rows.
     case delete(RowReference)
     /// Sets some cells of a row.
     case set(RowReference, cells: [Int: Cell])
+    /// Moves a row or a section, so that it is at the path after the batch.
     case move(RowReference, to: IndexPath)
 
     /// The edit that commits a row in its style; UIKit's `commit editingStyle forRowAt`.

@@ -45,9 +45,10 @@ extension TableComparison {
     /// Calls `body` with the bytes of a text. Returns nil if the cell is missing or of another type. The bytes are
     /// valid only during the call.
     public func withText<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R? {
-      let column = block.batch.columns[index]
-      guard column.type == .text, !column.isMissing(row) else { return nil }
-      return column.withBytes(at: row, body)
+      // A constant for the column would count a reference to its memory.
+      guard block.batch.columns[index].type == .text, !block.batch.columns[index].isMissing(row)
+      else { return nil }
+      return block.batch.columns[index].withBytes(at: row, body)
     }
 
     /// Whether a cell has the same value as the cell of another row; see ``Cell/isSame(as:asText:)``.

@@ -32,8 +32,11 @@ public struct TableComparison {
     case move(IndexPath, to: IndexPath)
   }
 
+  /// The rows before the changes.
   public let old: ComparedRows
+  /// The rows after the changes.
   public let new: ComparedRows
+  /// The columns of both tables, paired by name.
   public let columns: ComparedColumns
   private let options: Options
   private var sections: SectionMatching

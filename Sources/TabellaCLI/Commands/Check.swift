@@ -5,6 +5,7 @@ import Tabella
 import TabellaChecking
 import TabellaFiles
 import TabellaHost
+import TabellaSystem
 import TabellaTerminal
 
 extension Command {
@@ -75,9 +76,14 @@ extension Command {
       if access(operand.text, F_OK) != 0 { try host.catalogue.checkNotRefused(operand.text) }
       return String(decoding: try absolutePath(operand.bytes), as: UTF8.self)
     }
+    let location = invocation.operands.dropFirst().first.map { Location($0.bytes) }
+    // A missing file is no fault of the provider.
+    if let location, location.isPath, !location.isStandardInput, realPath(location.bytes) == nil {
+      throw .of(.system(errno, "cannot be opened"), subject: location.description)
+    }
     let checker = Checker(
       library: path,
-      location: invocation.operands.dropFirst().first.map { Location($0.bytes) },
+      location: location,
       options: options, host: host)
     let report = CheckReport(
       checker, output, invocation, seed: options.seed, operands: invocation.operands)

@@ -31,7 +31,10 @@ extension Command {
       let words = operands.dropFirst()
       let rows = words.prefix { !run.cells.isAssignment($0) }
       let values = words.dropFirst(rows.count)
-      guard let first = values.first else { throw .usage("a COLUMN=VALUE is missing") }
+      guard let first = values.first else {
+        let last = words.last.map { "after \($0.text), " } ?? ""
+        throw .usage("\(last)a COLUMN=VALUE is missing")
+      }
       try run.refuseRow(first)
       guard !rows.isEmpty else {
         return [.init(kind: .set, cells: try run.cells.cells(values))]
@@ -51,7 +54,8 @@ extension Command {
     summary: "insert a row or a section",
     discussion: """
       Inserts the new row before ROW. `end` inserts it after the last row, and `SECTION:end` after the last row of a \
-      section. The provider chooses the values of cells that are not given. `SECTION:` inserts a section before that \
+      section. A cell that is not given is missing. If the provider cannot store a missing cell, it chooses the value or \
+      refuses the row. `SECTION:` inserts a section before that \
       section; give it a title: `insert notes.md 2: title=Plan`.
 
       With `--section-by` the row gets the value of its section. In a sorted table the command stores the row after \

@@ -28,7 +28,11 @@ extension Command {
     case .pin: return try pin(ids, host, invocation, output)
     case .unpin: return try unpin(ids, host)
     case nil:
-      if let id = ids.first { throw .usage("\(id) is not expected", command: "providers") }
+      if let id = ids.first {
+        throw .usage(
+          "\(id) needs --pin or --unpin; to describe a provider, run: tabella describe \(id)",
+          command: "providers")
+      }
       return try list(host, invocation, output)
     }
   }

@@ -15,6 +15,7 @@ struct DiffText: DiffFormat {
   private let labels: [Int]
   /// For each pair of columns, whether their cells are compared as text.
   private let areTexts: [Bool]
+  private let (separator, arrow, emptyText): (SafeText, SafeText, SafeText)
   /// The line that is being made.
   private var line = SafeLines()
 
@@ -23,6 +24,7 @@ struct DiffText: DiffFormat {
     self.comparison = comparison
     self.output = output
     screen = output.screen
+    (separator, arrow, emptyText) = (", ", screen.isUnicode ? " → " : " -> ", "\"\"")
     let columns = run.columns
     // The cells of the only column have no name.
     let isOnly = columns.pairs.count == 1 && columns.deleted.isEmpty && columns.inserted.isEmpty
@@ -41,7 +43,6 @@ struct DiffText: DiffFormat {
   var usesIDs: Bool { false }
 
   private var columns: ComparedColumns { run.columns }
-  private var arrow: SafeText { screen.isUnicode ? "→" : "->" }
 
   func begin() throws(Failure) {
     let (old, new) = (run.old.source.columns, run.new.source.columns)
@@ -54,7 +55,7 @@ struct DiffText: DiffFormat {
     }
     for pair in columns.pairs where pair.isText {
       let types = [old[pair.old], new[pair.new]].map { SafeText($0.valueType.name) }
-      try write("~ column \(SafeText(pair.name)): \(types[0]) \(arrow) \(types[1])", .warning)
+      try write("~ column \(SafeText(pair.name)): \(types[0])\(arrow)\(types[1])", .warning)
     }
   }
 
@@ -100,9 +101,9 @@ struct DiffText: DiffFormat {
       try write("- \(SafeText(path.name))  \(before) \(rows)", .deleted)
     case .insert(let path): try write("+ \(SafeText(path.name))  \(after)", .inserted)
     case .set(let path, _):
-      try write("~ \(SafeText(path.name))  \(before) \(arrow) \(after)", .warning)
+      try write("~ \(SafeText(path.name))  \(before)\(arrow)\(after)", .warning)
     case .move(let path, let target):
-      try write("> \(SafeText(path.name)) \(arrow) \(SafeText(target.name))  \(after)", .code)
+      try write("> \(SafeText(path.name))\(arrow)\(SafeText(target.name))  \(after)", .code)
     }
   }
 
@@ -128,7 +129,7 @@ struct DiffText: DiffFormat {
     line.append(sign)
     line.append(path)
     if let target {
-      line.append(" \(arrow) ")
+      line.append(arrow)
       line.append(target)
     }
     line.append("  ")
@@ -137,7 +138,7 @@ struct DiffText: DiffFormat {
   /// Appends all cells of a row.
   private mutating func append(_ cells: TableComparison.Row, _ names: [SafeText]) {
     for index in cells.indices {
-      if index > 0 { line.append(", ") }
+      if index > 0 { line.append(separator) }
       append(index, of: cells, names)
     }
   }
@@ -149,10 +150,10 @@ struct DiffText: DiffFormat {
     }
     let labels = labels.filter { !changed.contains($0) }
     for (position, index) in (labels + changed).enumerated() {
-      if position > 0 { line.append(", ") }
+      if position > 0 { line.append(separator) }
       append(index, of: detail.oldCells, oldNames)
       guard position >= labels.count else { continue }
-      line.append(" \(arrow) ")
+      line.append(arrow)
       append(index, of: detail.newCells)
     }
   }
@@ -166,7 +167,7 @@ struct DiffText: DiffFormat {
   private mutating func append(_ index: Int, of cells: TableComparison.Row) {
     let text: Void? = cells.withText(index) { bytes in
       if bytes.isEmpty {
-        line.append("\"\"")
+        line.append(emptyText)
       } else if !line.append(ifPlain: bytes) {
         line.append(screen.isolated(SafeText(bytes: bytes)))
       }

@@ -46,7 +46,7 @@ struct ArrowStreamFormat: Format {
     throw Failure(
       status: .failed, subject: table.table.subject, code: "constraint",
       message:
-        "row \(rowCount), counted from 0, has text in column \"\(table.columns[wrong].name)\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; use --format csv or --format jsonl for any bytes"
+        "row \(rowCount), counted from 0, has text in column \"\(table.columns[wrong].name)\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; use --format csv or --format jsonl for any bytes, or read the file with -o encoding, as in -o encoding=latin1"
     )
   }
 

@@ -10,7 +10,7 @@ extension OptionSpec {
       Without keys, a row is changed if a row between the same equal rows has at least half of its cells. All other \
       rows are deleted or inserted
       """, values: .columns
-  ) { invocation, value throws(Failure) in invocation.keys = value.text }
+  ) { invocation, value throws(Failure) in invocation.keys.add(list: value) }
 
   static let exitCode = OptionSpec(
     names: ["--exit-code"], argument: nil, summary: "end with status 1 if there are differences"

@@ -39,6 +39,11 @@ struct OptionSpec: Sendable {
   }
 }
 
+extension String? {
+  /// Adds a list of an option that is given again.
+  mutating func add(list: Argument) { self = map { "\($0),\(list.text)" } ?? list.text }
+}
+
 /// A change of the pins of added providers.
 enum Pinning { case pin, unpin }
 

@@ -31,8 +31,8 @@ extension OptionSpec {
   static let sectionBy = OptionSpec(
     names: ["--section-by"], argument: "COLUMN[:CLASS],…",
     summary: "make a section per value or class of COLUMN",
-    values: .groupings
-  ) { invocation, value throws(Failure) in invocation.sectionBy = value.text }
+    values: .groupings, repeats: true
+  ) { invocation, value throws(Failure) in invocation.sectionBy.add(list: value) }
 
   /// The description of the classes of groups.
   static let classes = """
@@ -43,8 +43,8 @@ extension OptionSpec {
   static let sort = OptionSpec(
     names: ["--sort"], argument: "COLUMN[:desc],…",
     summary: "sort the rows of each section",
-    values: .sortColumns
-  ) { invocation, value throws(Failure) in invocation.sort = value.text }
+    values: .sortColumns, repeats: true
+  ) { invocation, value throws(Failure) in invocation.sort.add(list: value) }
 
   static let sectionsBy = OptionSpec(
     names: ["--sections-by"], argument: "AGGREGATE[:desc]",
@@ -76,8 +76,8 @@ extension OptionSpec {
   static let columns = OptionSpec(
     names: ["--columns"], argument: "A,B,…",
     summary: "show these columns; '!A,!B' are all but these",
-    values: .columns
-  ) { invocation, value throws(Failure) in invocation.columns = value.text }
+    values: .columns, repeats: true
+  ) { invocation, value throws(Failure) in invocation.columns.add(list: value) }
 
   static let rows = OptionSpec(
     names: ["--rows"], argument: "A..B",

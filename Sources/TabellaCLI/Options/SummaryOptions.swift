@@ -15,14 +15,14 @@ extension OptionSpec {
     names: ["--by"], argument: "COLUMN[:CLASS],…",
     summary:
       "make a group per value of COLUMN, or per class of values; without it, all rows are one",
-    detail: classes, values: .groupings
-  ) { invocation, value throws(Failure) in invocation.summary.by = value.text }
+    detail: classes, values: .groupings, repeats: true
+  ) { invocation, value throws(Failure) in invocation.summary.by.add(list: value) }
 
   static let compute = OptionSpec(
     names: ["--compute"], argument: "'AGGREGATE, …'",
     summary: "compute these from the rows of each group; the default is rows",
-    detail: aggregates, values: .aggregates
-  ) { invocation, value throws(Failure) in invocation.summary.compute = value.text }
+    detail: aggregates, values: .aggregates, repeats: true
+  ) { invocation, value throws(Failure) in invocation.summary.compute.add(list: value) }
 
   static let having = OptionSpec(
     names: ["--having"], argument: "'COLUMN OP VALUE'",
@@ -33,8 +33,8 @@ extension OptionSpec {
   static let footer = OptionSpec(
     names: ["--footer"], argument: "'AGGREGATE, …'",
     summary: "compute these for each section and the table",
-    values: .aggregates
-  ) { invocation, value throws(Failure) in invocation.footer = value.text }
+    values: .aggregates, repeats: true
+  ) { invocation, value throws(Failure) in invocation.footer.add(list: value) }
 
   /// The description of the aggregates.
   private static let aggregates = """

@@ -23,7 +23,7 @@ struct Outline {
     // Empty lists are left out.
     case .array([]): return ""
     case .null where ["columns", "confinement"].contains(key.string): return ""
-    // A title or a reason can contain blanks, so each has its own line.
+    // A title, a reason or a limit can contain blanks, so each has its own line.
     case .array(let titles) where Outline.onLines.contains(key.string):
       return "\(indent)\(key):\n"
         + titles.map { "\(indent)  \($0 == .null ? missing : short($0))\n" }.joined()
@@ -77,7 +77,9 @@ struct Outline {
   }
 
   /// The lists with one element per line.
-  private static let onLines: Set = ["titles", "index", "other candidates", "refused"]
+  private static let onLines: Set = [
+    "titles", "index", "other candidates", "refused", "confined by", "lacking", "absent",
+  ]
 
   /// The members to print first, in this order. The others follow, sorted by name.
   private static let leading = [

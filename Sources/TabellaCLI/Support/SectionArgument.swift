@@ -46,7 +46,7 @@ extension TableDataSource {
       guard count > number else {
         throw TableError(
           .notFound,
-          "there is no section \(number), counted from 0; the table has \(count) sections. Use title:\(number) for a title"
+          "there is no section \(number), counted from 0; the table has \(count) section\(count == 1 ? "" : "s"). Use title:\(number) for a title"
         )
       }
       return number
@@ -56,12 +56,14 @@ extension TableDataSource {
 
   private func number(ofTitle title: String) throws(TableError) -> Int {
     var (found, others): ([Int], [String]) = ([], [])
+    var untitled: Int?
     var section = 0
     while try numberOfSections(knowing: section + 1).value > section {
       let other = try sections?.title(.header, ofSection: section)
       // Compares bytes, because in Swift two encodings of one accent are equal.
       if other?.utf8.elementsEqual(title.utf8) == true { found.append(section) }
       if let other, others.count < 50 { others.append(other) }
+      if other == nil, untitled == nil { untitled = section }
       section += 1
     }
     if found.count == 1 { return found[0] }
@@ -76,7 +78,9 @@ extension TableDataSource {
       .notFound,
       others.isEmpty
         ? "there is no section with the title \(title); the sections have no titles"
-        : "there is no section with the title \(title); the titles are \(others.joined(separator: ", "))\(section > others.count ? ", and others" : "")"
+        : "there is no section with the title \(title); the titles are \(others.joined(separator: ", "))"
+          + (section > others.count + (untitled == nil ? 0 : 1) ? ", and others" : "")
+          + (untitled.map { "; section \($0) has no title" } ?? "")
     )
   }
 }

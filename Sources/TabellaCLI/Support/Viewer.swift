@@ -171,8 +171,8 @@ struct Viewer {
     if let total { text.append(" of \(total.grouped)") }
     text.append(total ?? count == 1 ? " row" : " rows")
     if sectionCount > 1 { text.append(", \(sectionCount.grouped) sections") }
-    let all = table.hasChosenColumns ? source.columns.count : table.columns.count
     let columns = min(shownColumns ?? table.columns.count, table.columns.count)
+    let all = max(source.columns.usualNumbers.count, columns)
     text.append(", \(all.grouped) column\(all == 1 ? "" : "s")")
     if columns != all { text.append(" (\(columns.grouped) shown)") }
     return text

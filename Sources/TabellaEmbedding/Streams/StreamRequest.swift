@@ -53,22 +53,30 @@ struct StreamRequest {
     guard Set(columns).count == columns.count else {
       throw TableError(.invalidArgument, "a column is requested twice")
     }
-    guard raw.section >= -1, raw.first >= 0, raw.count >= -1,
-      (0...Int64(StreamRequest.usualRows)).contains(raw.rows_per_batch)
-    else {
-      throw TableError(
-        .invalidArgument,
-        "section \(raw.section), \(raw.count) rows from row \(raw.first), \(raw.rows_per_batch) per batch cannot be requested"
-      )
-    }
+    try check("section", raw.section, -1...Int64.max)
+    try check("first", raw.first, 0...Int64.max)
+    try check("count", raw.count, -1...Int64.max)
+    try check("rows_per_batch", raw.rows_per_batch, 0...Int64(StreamRequest.usualRows))
     section = raw.section == -1 ? nil : Int(raw.section)
     first = Int(raw.first)
     count = raw.count == -1 ? .max : Int(raw.count)
     rowsPerBatch = raw.rows_per_batch == 0 ? StreamRequest.usualRows : Int(raw.rows_per_batch)
     try readFlags(raw.flags)
+    try raw.reserved.checkReserved()
     if includesID, table.identity == nil {
       throw TableError(.notSupported, "the rows have no ids")
     }
+  }
+
+  private func check(
+    _ name: String, _ value: Int64, _ range: ClosedRange<Int64>
+  ) throws(TableError) {
+    guard !range.contains(value) else { return }
+    throw TableError(
+      .invalidArgument,
+      range.upperBound == .max
+        ? "\(name) is \(value); the least is \(range.lowerBound)"
+        : "\(name) is \(value); it must be from \(range.lowerBound) to \(range.upperBound)")
   }
 
   private mutating func readFlags(_ flags: UInt32) throws(TableError) {

@@ -91,7 +91,7 @@ final class SaveTarget {
     guard status.st_nlink == 1 || options.isInPlace else {
       throw TableError(
         .readOnly,
-        "has \(status.st_nlink) names (hard links), and a save would replace only one of them; the option in-place=true keeps them together"
+        "has \(status.st_nlink) names (hard links), and a save would replace only one of them; use --in-place (in a program, the option in-place=true)"
       )
     }
     var there = tabella_status()

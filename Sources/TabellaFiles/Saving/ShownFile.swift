@@ -98,7 +98,7 @@ public final class ShownFile {
     guard text.isAsStored else {
       throw TableError(
         .readOnly,
-        "is shown in a converted encoding and cannot be edited; leave -o encoding out if it is UTF-8, else convert the file with iconv"
+        "is shown in a converted encoding and cannot be edited; leave -o encoding out if you gave it and the file is UTF-8, else convert the file with iconv"
       )
     }
     // This can be UTF-16 without a mark, or a compressed file. Inserted records would damage it.
