@@ -114,6 +114,79 @@ class Following(Case):
         self.assertTrue(table.refresh())
         self.assertEqual(table[-1]["name"], "Eve")
 
+    def test_a_view_does_not_use_another_column(self):
+        """After another program had added a column, a view filtered by the column with the old number, and a deletion through
+        it removed wrong rows."""
+        table = self.open("name,price\nAda,500\nBob,20\nCy,300\n", editing=True)
+        made = {
+            "filter": table.filter("price < 100"),
+            "sort": table.sort("price"),
+            "section_by": table.section_by("price"),
+            "sections_by": table.section_by("name").sort_sections("sum price"),
+            "stacked": table.filter("price < 100").sort("name"),
+            "summarize": table.summarize("name", "sum price"),
+        }
+        for view in made.values():
+            self.lists(view)
+        kept = table.filter("name != Bob")
+        new = "name,stock,price\nAda,3,500\nBob,7,20\nCy,900,300\n"
+        self.file(new)
+        for name, view in made.items():
+            with self.subTest(name), self.assertRaisesRegex(tabella.Conflict, "columns of the table changed"):
+                view.refresh()
+                if name == "summarize":
+                    continue
+                self.lists(view)
+            if name != "summarize":
+                with self.subTest(name), self.assertRaises(tabella.Conflict), view.edit() as batch:
+                    batch.delete((0, 0))
+        # A view whose columns stay goes on.
+        kept.refresh()
+        self.assertEqual([row["name"] for row in kept], ["Ada", "Cy"])
+        self.assertEqual((self.folder / "people.csv").read_text(), new)
+
+    def test_a_column_that_comes_back(self):
+        table = self.open("name,price\nAda,500\nBob,20\n")
+        view = table.filter("price < 100")
+        self.assertEqual([row["name"] for row in view], ["Bob"])
+        self.file("name,stock,price\nAda,3,500\n")
+        view.refresh()
+        with self.assertRaises(tabella.Conflict):
+            self.lists(view)
+        self.file("name,price\nCy,7\nDora,700\n")
+        with self.assertRaises(tabella.Conflict):
+            view.refresh()
+        table.refresh()
+        self.assertEqual([row["name"] for row in table.filter("price < 100")], ["Cy"])
+
+    def test_a_joined_table_follows_a_file_that_is_rewritten(self):
+        """The refresh asked for the version of the rewritten file, which is a conflict, and so never pulled it."""
+        first, second = self.open("k,n\na,1\n", "a.csv"), self.open("k,n\nb,2\n", "b.csv")
+        joined = tabella.join([first, second])
+        self.addCleanup(joined.close)
+        view = joined.sort("k:desc")
+        self.assertEqual(self.lists(joined), [["a", "1"], ["b", "2"]])
+        for text in ("k,n\na,7\n", "k,n\n", "k,n\nc,1\nd,2\n"):
+            self.file(text, "a.csv")
+            self.assertIsNotNone(joined.refresh())
+            self.assertEqual(self.lists(joined), [line.split(",") for line in text.split()[1:]] + [["b", "2"]])
+        view.refresh()
+        self.assertEqual([row["k"] for row in view], ["d", "c", "b"])
+
+    def test_one_refresh_leads_to_the_newest_file(self):
+        """After an append and a rename, a refresh stopped at the appended rows of the old file."""
+        table = self.open("k,n\na,1\nb,2\n", editing=True)
+        path = self.folder / "people.csv"
+        table.refresh()
+        with open(path, "a") as file:
+            file.write("c,3\n")
+        self.file("k,n\na,1\nc,3\n", "new.csv").rename(path)
+        table.refresh()
+        self.assertEqual([row["k"] for row in table], ["a", "c"])
+        with table.edit() as batch:
+            batch.set((0, 0), n="9")
+        self.assertEqual(path.read_text(), "k,n\na,9\nc,3\n")
+
     def test_a_table_without_changes(self):
         folder = support.planets(self.folder)
         host = tabella.Host(provider_path=[folder], receipts=self.folder)

@@ -226,6 +226,26 @@ class Edits(Case):
             batch.append(section=grouped.sections["Rome"], name="Gil")
         self.assertIn("Gil,Rome", self.content())
 
+    def test_an_appended_row_keeps_its_section(self):
+        """A batch that also deleted, inserted or moved a section appended to the section that got the old number."""
+        text = "# A\na1\n# B\nb1\n# C\nc1\nc2\n"
+        for edit, wanted in [
+            (lambda batch: batch.delete((0, -1)), "# B\nb1\nNEW\n# C\nc1\nc2\n"),
+            (lambda batch: batch.insert_section(0, "Z"), "# Z\n# A\na1\n# B\nb1\nNEW\n# C\nc1\nc2\n"),
+            (lambda batch: batch.move((2, -1), 0), "# C\nc1\nc2\n# A\na1\n# B\nb1\nNEW\n"),
+            (lambda batch: batch.move((1, -1), 2), "# A\na1\n# C\nc1\nc2\n# B\nb1\nNEW\n"),
+        ]:
+            table = self.open(text, "n.md", options={"sections": "headings"}, editing=True)
+            with table.edit() as batch:
+                edit(batch)
+                batch.append(line="NEW", section=table.sections["B"])
+            self.assertEqual((self.folder / "n.md").read_text().split(), wanted.split())
+        table = self.open(text, "n.md", options={"sections": "headings"}, editing=True)
+        with self.assertRaisesRegex(tabella.InvalidArgument, "the batch deletes it"), table.edit() as batch:
+            batch.delete(table.sections["B"])
+            batch.append(line="NEW", section=table.sections["B"])
+        self.assertEqual((self.folder / "n.md").read_text(), text)
+
     def test_another_table_of_the_same_source_conflicts_until_it_is_refreshed(self):
         table = self.edited()
         view = table.filter("city = Rome")

@@ -38,6 +38,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     try text.findTypes(options, cancel)
     addDiagnostics()
     try file.checkUnchanged()
+    reader.shrinkIfOneOfMany()
   }
 
   /// The usual delimiter for a file name extension; a comma by default.

@@ -205,14 +205,18 @@ struct ChangedRows {
     // The best total for the rows from an old and a new row on.
     var best = [Int](repeating: 0, count: (oldRows.count + 1) * width)
     var scores = best
-    for left in (0..<oldRows.count).reversed() {
-      for right in (0..<newRows.count).reversed() {
-        let at = left * width + right
-        scores[at] = score(
-          old, (oldRows.lowerBound + left) * columnCount, new,
-          (newRows.lowerBound + right) * columnCount)
-        best[at] = max(best[at + 1], best[at + width])
-        if scores[at] > 0 { best[at] = max(best[at], scores[at] + best[at + width + 1]) }
+    old.withUnsafeBufferPointer { old in
+      new.withUnsafeBufferPointer { new in
+        for left in (0..<oldRows.count).reversed() {
+          for right in (0..<newRows.count).reversed() {
+            let at = left * width + right
+            scores[at] = score(
+              old[((oldRows.lowerBound + left) * columnCount)...],
+              new[((newRows.lowerBound + right) * columnCount)...])
+            best[at] = max(best[at + 1], best[at + width])
+            if scores[at] > 0 { best[at] = max(best[at], scores[at] + best[at + width + 1]) }
+          }
+        }
       }
     }
     var pairs: [(old: Int, new: Int)] = []
@@ -232,9 +236,16 @@ struct ChangedRows {
   }
 
   /// The number of equal cells of two rows; 0 if it is less than half of the cells, rounded down.
-  private func score(_ old: [RowDigest], _ first: Int, _ new: [RowDigest], _ second: Int) -> Int {
-    var equal = 0
-    for column in 0..<columnCount where old[first + column] == new[second + column] { equal += 1 }
-    return equal * 2 >= columnCount - 1 && equal > 0 ? equal : 0
+  private func score(
+    _ old: Slice<UnsafeBufferPointer<RowDigest>>, _ new: Slice<UnsafeBufferPointer<RowDigest>>
+  ) -> Int {
+    var unequal = 0
+    for column in 0..<columnCount
+    where old[old.startIndex + column] != new[new.startIndex + column] {
+      unequal += 1
+      // Most rows are no versions of each other.
+      if unequal > columnCount - max(1, columnCount / 2) { return 0 }
+    }
+    return columnCount - unequal
   }
 }

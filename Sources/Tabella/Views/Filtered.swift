@@ -82,7 +82,8 @@ public final class FilteredSource: MappedSource {
         + ($0.otherColumn.map { "column \($0)" } ?? dates.meaning(of: $0.value))
     }
     super.init(
-      base, description: ["filtered"] + texts + (search.map { ["search", described($0)] } ?? []))
+      base, description: ["filtered"] + texts + (search.map { ["search", described($0)] } ?? []),
+      columns: conditions.flatMap { [$0.column] + ($0.otherColumn.map { [$0] } ?? []) })
   }
 
   override var editPolicy: any EditPolicy { FilteredEditPolicy(view: self) }

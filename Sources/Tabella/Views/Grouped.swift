@@ -76,7 +76,8 @@ public final class GroupedSource: MappedSource {
     let place = groupings.contains { $0.by.isOfDates } ? ["in \(zone.name)"] : []
     super.init(
       base,
-      description: ["grouped"] + groupings.map { "\($0.column) \($0.by.name)" } + place)
+      description: ["grouped"] + groupings.map { "\($0.column) \($0.by.name)" } + place,
+      columns: groupings.map(\.column))
     _ = try makeKeys()
   }
 
@@ -168,14 +169,14 @@ public final class GroupedSource: MappedSource {
   }
 
   public override func sectionIndexTitles() throws(TableError) -> [String] {
-    flag.begin()
+    try begin()
     return try grouped().indexTitles.map(\.title)
   }
 
   public override func indexPath(
     forIndexTitle title: String, at index: Int
   ) throws(TableError) -> IndexPath {
-    flag.begin()
+    try begin()
     let titles = try grouped().indexTitles
     guard titles.indices.contains(index), titles[index].title == title else {
       throw TableError(.notFound, "there is no index title \(title) at \(index)")
@@ -231,13 +232,13 @@ public final class GroupedSource: MappedSource {
 extension GroupedSource: TableSections {
   /// The number of groups; at least 0 if the rows are not grouped yet and the caller asks for no work.
   public func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
-    flag.begin()
+    try begin()
     if minimum == 0, index == nil { return .atLeast(0) }
     return .exact(try grouped().count)
   }
 
   public func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
-    flag.begin()
+    try begin()
     let index = try grouped()
     guard 0..<index.count ~= section else { throw .noSection(section) }
     return place == .header ? index.groups.title(ofGroup: section) : nil
@@ -245,7 +246,7 @@ extension GroupedSource: TableSections {
 
   /// All groups. Several threads may read their titles and numbers of rows at the same time.
   package func allGroups() throws(TableError) -> Groups {
-    flag.begin()
+    try begin()
     return try grouped().groups
   }
 }

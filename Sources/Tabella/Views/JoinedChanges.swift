@@ -18,7 +18,7 @@ extension JoinedSource: TableUndoing, TableChanges {
   }
 
   public func pull() throws(TableError) -> ChangeBatch {
-    var (before, after) = (try versions(), [Version?]())
+    var (before, after) = (try versionsBeforePull(), [Version?]())
     var changed: [Int: ChangeBatch] = [:]
     for (number, part) in parts.enumerated() {
       after.append(before[number])
@@ -35,6 +35,16 @@ extension JoinedSource: TableUndoing, TableChanges {
     let own = changes(of: changed, mapped: !owesReload, isDryRun: false)
     owesReload = false
     return ChangeBatch(from: token(before), to: token(after), changes: own)
+  }
+
+  /// The versions of the tables. Nil for a table whose file has changed: the pull finds its new version.
+  private func versionsBeforePull() throws(TableError) -> [Version?] {
+    try parts.map { part throws(TableError) in
+      do throws(TableError) { return try part.source.version() } catch {
+        guard error.code == .conflict, part.source.changes != nil else { throw error }
+        return nil
+      }
+    }
   }
 
   /// The changes of the joined table, made from the changes of some tables; nil if the caller must read everything again.

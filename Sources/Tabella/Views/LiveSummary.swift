@@ -4,6 +4,7 @@ final class LiveSummary {
   private let groupings: [Grouping]
   private let aggregates: [Aggregate]
   private let zone: Zone
+  private let usedColumns: UsedColumns
   private(set) var version: Version?
   /// The source by groups, since the first change.
   private var grouped: GroupedSource?
@@ -23,6 +24,8 @@ final class LiveSummary {
     self.aggregates = aggregates
     self.zone = zone
     self.version = version
+    usedColumns = UsedColumns(
+      groupings.map(\.column) + aggregates.compactMap(\.column), of: source.columns)
   }
 
   /// Moves the source on. Returns the newest summary; nil if nothing changed.
@@ -34,6 +37,7 @@ final class LiveSummary {
     guard isBehind || change.changes != [] || change.from != change.to else { return nil }
     let list = isBehind ? nil : change.changes
     isBehind = true
+    try usedColumns.check(source.columns)
     let before = try source.version()
     let summary = try summary(after: list)
     guard try source.version() == before else {

@@ -9,7 +9,7 @@ private struct ViewState {
 
 extension MappedSource: TableUndoing, TableChanges {
   public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    flag.begin()
+    try begin()
     guard let undoing = base.undoing else {
       throw TableError(.notSupported, "edits of this table cannot be undone")
     }
@@ -23,7 +23,7 @@ extension MappedSource: TableUndoing, TableChanges {
   }
 
   public func pull() throws(TableError) -> ChangeBatch {
-    flag.begin()
+    try begin()
     guard let changes = base.changes else {
       throw TableError(.notSupported, "the table does not change")
     }
@@ -83,6 +83,7 @@ extension MappedSource: TableUndoing, TableChanges {
   private func follow(_ change: ChangeBatch, from state: ViewState) -> ChangeBatch {
     let from = token(change.from, state)
     if pin != nil, pin != change.from { lose() }
+    noteColumns()
     if change.changes == [], change.from == change.to, !owesReload {
       return ChangeBatch(from: from, to: from, changes: [])
     }

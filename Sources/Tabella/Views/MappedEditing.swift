@@ -4,7 +4,7 @@ extension MappedSource: TableEditing, TableMoving {
   public func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
-    flag.begin()
+    try begin()
     guard base.editing != nil else { throw .viewIsReadOnly }
     return try answers(for: rows, section) { paths throws(TableError) in
       try editability(at: paths)
@@ -18,7 +18,7 @@ extension MappedSource: TableEditing, TableMoving {
   public func movability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [Bool] {
-    flag.begin()
+    try begin()
     guard moving != nil else { throw .viewHasOtherOrder }
     return try answers(for: rows, section) { paths throws(TableError) in
       try movability(at: paths)
@@ -52,7 +52,7 @@ extension MappedSource: TableEditing, TableMoving {
   public func target(
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath {
-    flag.begin()
+    try begin()
     guard moving != nil else { throw .viewHasOtherOrder }
     let from = try basePath(of: source)
     let edits = try EditTranslation(for: self).baseEdits([.move(.path(source), to: proposed)]).edits
@@ -66,7 +66,7 @@ extension MappedSource: TableEditing, TableMoving {
   }
 
   public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
-    flag.begin()
+    try begin()
     guard let editing = base.editing else { throw .viewIsReadOnly }
     var mapped = batch
     if let wanted = batch.version {

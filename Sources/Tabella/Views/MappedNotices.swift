@@ -8,7 +8,7 @@ extension MappedSource: TableSupplementary, TableAccessories {
   public func supplementaryElement(
     ofKind kind: String, at path: IndexPath
   ) throws(TableError) -> SupplementaryElement? {
-    flag.begin()
+    try begin()
     let basePath =
       path.isSection
       ? try baseSection(of: path.section).map { .section($0) } : try basePath(of: path)
@@ -18,7 +18,7 @@ extension MappedSource: TableSupplementary, TableAccessories {
   }
 
   public func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]? {
-    flag.begin()
+    try begin()
     return try base.accessories?.location(forRowAt: basePath(of: path))
   }
 }

@@ -38,16 +38,33 @@ public class MappedSource: TableDataSource {
   /// Whether the view has lost its mapping, so that the next change must be a reload.
   var owesReload = false
   var shown = ShownRuns<[RunPlan.Run]>()
+  private let usedColumns: UsedColumns
+  /// Whether the base has moved on to a version that lacks some of ``usedColumns``.
+  private var lacksColumns = false
 
-  /// `description` describes the view, for the digest in its versions. Views that differ have different texts.
-  init(_ base: any TableDataSource, description: [String]) {
+  /// `description` describes the view, for the digest in its versions. Views that differ have different texts. `columns`
+  /// are the numbers of the columns that the mapping depends on.
+  init(_ base: any TableDataSource, description: [String], columns: [Int]) {
     self.base = base
+    usedColumns = UsedColumns(columns, of: base.columns)
     digest = fingerprint(of: description, digits: 8)
   }
 
   deinit {
     // Tells the base that the rows on display are gone.
     for (_, runs) in shown.all { notifyEndOfDisplay(runs) }
+  }
+
+  /// Begins a public call. Throws ``TableError`` with `.conflict` if the base has lost columns of the view.
+  func begin() throws(TableError) {
+    flag.begin()
+    if lacksColumns { try usedColumns.check(base.columns) }
+  }
+
+  /// Notes whether the base, which has moved on, still has the columns of the view.
+  func noteColumns() {
+    lacksColumns = (try? usedColumns.check(base.columns)) == nil
+    if lacksColumns { lose() }
   }
 
   // Hooks for subclasses. They run inside a public call and must not start another one.
@@ -142,12 +159,12 @@ public class MappedSource: TableDataSource {
   public func numberOfRows(
     inSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Count {
-    flag.begin()
+    try begin()
     return try count(inSection: section, knowing: minimum)
   }
 
   public func rows(_ request: RowRequest) throws(TableError) -> Batch {
-    flag.begin()
+    try begin()
     try check(request)
     return try read(request)
   }
@@ -157,7 +174,7 @@ public class MappedSource: TableDataSource {
   /// Throws ``TableError`` with `.conflict` if the base no longer has the version that was mapped.
   /// - Complexity: that of the base's method. If the base's order is volatile, the method maps all rows.
   public func version() throws(TableError) -> Version? {
-    flag.begin()
+    try begin()
     return try token(try baseVersion())
   }
 
@@ -196,7 +213,7 @@ public class MappedSource: TableDataSource {
 
   public func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath
   {
-    flag.begin()
+    try begin()
     guard let sectionIndex = base.sectionIndex else {
       throw TableError(.notFound, "there is no section index")
     }
@@ -327,7 +344,7 @@ extension MappedSource: TableGathering {
   public func rows(
     at paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
-    flag.begin()
+    try begin()
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
     let paths = try basePaths(of: paths.prefix(MappedSource.gatherSize))
     return try base.gather(paths, columns: columns, includesIDs: includesIDs)
@@ -361,7 +378,7 @@ extension MappedSource {
 
 extension MappedSource: TableIdentity, TableSectionIndex {
   public func indexPath(forID id: String) throws(TableError) -> IndexPath {
-    flag.begin()
+    try begin()
     return try shownPath(forID: id)
   }
 

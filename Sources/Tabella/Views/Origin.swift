@@ -25,7 +25,7 @@ extension TableDataSource {
 extension MappedSource {
   /// The base path of a row, as a public call.
   func originalPath(of path: IndexPath) throws(TableError) -> IndexPath {
-    flag.begin()
+    try begin()
     return try basePath(of: path)
   }
 }

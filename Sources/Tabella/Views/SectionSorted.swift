@@ -43,7 +43,7 @@ public final class SectionSortedSource: MappedSource {
       base,
       description: [
         "sections by \(aggregate.function.rawValue) \(aggregate.column ?? -1) \(direction)"
-      ])
+      ], columns: aggregate.column.map { [$0] } ?? [])
     _ = try Aggregator([aggregate], in: base.columns)
   }
 
@@ -72,7 +72,7 @@ public final class SectionSortedSource: MappedSource {
 
   /// Returns the base's number of a section. Throws ``TableError`` with `.notFound` if there is no such section.
   public func numberInBase(ofSection section: Int) throws(TableError) -> Int {
-    flag.begin()
+    try begin()
     return try inBase(section)
   }
 
@@ -160,7 +160,7 @@ extension SectionSortedSource: TableSections {
   }
 
   public func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
-    flag.begin()
+    try begin()
     return try base.sections?.title(place, ofSection: try inBase(section))
   }
 }

@@ -34,7 +34,7 @@ public final class SortedSource: MappedSource {
   init(_ base: any TableDataSource, by descriptors: [SortDescriptor]) throws(TableError) {
     self.descriptors = descriptors
     let texts = descriptors.map { "\($0.column) \($0.isDescending ? "down" : "up")" }
-    super.init(base, description: ["sorted"] + texts)
+    super.init(base, description: ["sorted"] + texts, columns: descriptors.map(\.column))
     try checkColumns()
   }
 

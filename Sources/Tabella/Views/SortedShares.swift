@@ -6,7 +6,7 @@ extension SortedSource: RowSharing {
     ofSection section: Int, from first: Int, size: Int
   ) throws(TableError) -> (any RowShares)? {
     guard let sharing = base.sharing else { return nil }
-    flag.begin()
+    try begin()
     let order = try self.order(of: section)
     guard first < order.count else { return nil }
     return try withBuffer(of: order) { rows throws(TableError) in

@@ -21,10 +21,11 @@ struct EditPlanner {
 
   mutating func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
     var edits: [PlannedEdit] = []
-    var ends: [(edit: Int, section: Int)] = []
+    var places: [NamedPlace] = []
     if requests.contains(where: { $0.kind == .insert && !$0.isOfSection }) {
       try checkHasSections()
     }
+    let movesSections = requests.contains { $0.isOfSection && $0.kind != .set }
     for request in requests {
       if request.isOfSection {
         edits.append(try planSection(request))
@@ -35,12 +36,22 @@ struct EditPlanner {
       switch request.place {
       case nil: break
       case .end(let section)?:
-        let number = try sectionNumber(ofPlace: section)
-        ends.append((edits.count, number))
+        let countsAfter = movesSections ? countsAfterBatch(section) : nil
+        let number: Int
+        if let countsAfter {
+          number = countsAfter
+        } else {
+          number = try sectionNumber(ofPlace: section)
+        }
+        places.append(
+          NamedPlace(edit: edits.count, isOldSection: countsAfter == nil, isEnd: true))
         target = IndexPath(section: number, row: 0)
         isDecided = try isPosition(section)
       case .place(let section, let row)?:
         target = try place(section, row)
+        if countsAfterBatch(section ?? .number(0)) == nil {
+          places.append(NamedPlace(edit: edits.count, isOldSection: true, isEnd: false))
+        }
         if case .title? = section { isDecided = false } else { isDecided = true }
       case .id(let id)?: target = try finder.path(forID: id)
       case .rows?, .section?:
@@ -58,7 +69,8 @@ struct EditPlanner {
         edits.append(edit)
       }
     }
-    try placeAtEnds(ends, &edits)
+    try placeSections(&edits)
+    try placeRows(places, &edits)
     try keepEqualText(&edits)
     try addIDs(&edits)
     try checkTwice(edits)
@@ -172,6 +184,20 @@ struct EditPlanner {
 
   // Positions
 
+  /// A place whose section, or whose row, is known only when all edits are planned.
+  private struct NamedPlace {
+    var edit: Int
+    /// Whether the target has the number of its section before the batch.
+    var isOldSection: Bool
+    /// Whether the place is the end of the section.
+    var isEnd: Bool
+  }
+
+  /// The number of a section if it counts after the batch, as targets do; nil if the argument names an existing section.
+  private func countsAfterBatch(_ section: SectionArgument?) -> Int? {
+    if chosen.isEverything, case .number(let number)? = section { number } else { nil }
+  }
+
   private mutating func place(
     _ section: SectionArgument?, _ row: Int
   ) throws(TableError) -> IndexPath {
@@ -205,24 +231,73 @@ struct EditPlanner {
     try finder.run(section, upTo: 0).section
   }
 
-  /// Computes the positions of edits that name the end of a section, in order.
-  private func placeAtEnds(
-    _ ends: [(edit: Int, section: Int)], _ edits: inout [PlannedEdit]
+  /// Computes the places of rows that name a section by its title, or the end of a section. Ends are in the order of the
+  /// edits.
+  private func placeRows(
+    _ places: [NamedPlace], _ edits: inout [PlannedEdit]
   ) throws(TableError) {
-    if ends.isEmpty { return }
+    if places.isEmpty { return }
+    let plan = try SectionNumbers(of: edits, in: source)
+    for place in places where place.isOldSection {
+      let old = edits[place.edit].target?.section ?? 0
+      guard let section = plan.after(old) else {
+        throw TableError(
+          .invalidArgument, "section \(old) cannot take a row, because the batch deletes it")
+      }
+      edits[place.edit].target?.section = section
+      edits[place.edit].asked = edits[place.edit].target
+    }
     // The rows that the edits add to a section, or remove from it.
     var added: [Int: Int] = [:]
     for edit in edits where !edit.isOfSection {
-      if edit.kind != .set, let section = edit.source?.section { added[section, default: 0] -= 1 }
+      if edit.kind != .set, let section = edit.source.flatMap({ plan.after($0.section) }) {
+        added[section, default: 0] -= 1
+      }
       if let section = edit.target?.section { added[section, default: 0] += 1 }
     }
-    for (section, ends) in Dictionary(grouping: ends, by: \.section) {
-      let count = try source.exactNumberOfRows(inSection: section) + added[section, default: 0]
-      for (number, edit) in ends.map(\.edit).enumerated() {
+    let ends = places.filter(\.isEnd).map(\.edit)
+    for (section, ends) in Dictionary(grouping: ends, by: { edits[$0].target?.section ?? 0 }) {
+      guard let old = plan.before(section) else {
+        throw TableError(
+          .invalidArgument,
+          "section \(section) is new; insert it first, and its rows with another command")
+      }
+      let count = try source.exactNumberOfRows(inSection: old) + added[section, default: 0]
+      for (number, edit) in ends.enumerated() {
         edits[edit].target?.row = max(0, count - ends.count + number)
         edits[edit].asked = edits[edit].target
         edits[edit].asksForEnd = true
       }
+    }
+  }
+
+  /// Computes the places of new sections in front of a section that is named by its title, if the batch also inserts,
+  /// deletes or moves other sections.
+  private func placeSections(_ edits: inout [PlannedEdit]) throws(TableError) {
+    let numbers = edits.indices.filter { edits[$0].isOfSection && edits[$0].kind != .set }
+    let titled = numbers.filter { edits[$0].target != nil && !edits[$0].namesPlaceByNumber }
+    guard numbers.count > 1, !titled.isEmpty else { return }
+    guard numbers.allSatisfy({ edits[$0].kind == .delete || titled.contains($0) }),
+      titled.allSatisfy({ edits[$0].kind == .insert })
+    else {
+      throw TableError(
+        .invalidArgument,
+        "name the place of each section by its number after the batch, because the batch moves several sections"
+      )
+    }
+    let deleted = Set(numbers.compactMap { edits[$0].source?.section })
+    let targets = titled.map { edits[$0].target!.section }
+    for (rank, number) in titled.enumerated() {
+      let old = targets[rank]
+      guard !deleted.contains(old) else {
+        throw TableError(
+          .invalidArgument,
+          "there is no place in front of section \(old), because the batch deletes it")
+      }
+      let earlier = targets.indices.count { (targets[$0], $0) < (old, rank) }
+      let target = IndexPath.section(old - deleted.count { $0 < old } + earlier)
+      edits[number].target = target
+      edits[number].asked = target
     }
   }
 
@@ -243,7 +318,8 @@ struct EditPlanner {
       guard target.section <= count - (edit.kind == .move ? 1 : 0) else {
         throw TableError(
           .notFound,
-          "there is no position \(target): for a section; the table has \(count) sections")
+          "there is no position \(target): for a section; the table has \(count) section\(count == 1 ? "" : "s")"
+        )
       }
       return
     }
@@ -301,6 +377,7 @@ struct EditPlanner {
     var edit = PlannedEdit(
       request.kind, source: path, target: target, newTitle: request.title,
       namesPlaceByPosition: isDecided)
+    if case .section(.title)? = request.place { edit.namesPlaceByNumber = false }
     edit.namesRowByPosition = isNumber
     edit.label =
       try path.map { path throws(TableError) in
@@ -330,12 +407,53 @@ struct EditPlanner {
   }
 }
 
+/// The numbers of sections before and after the edits of sections.
+private struct SectionNumbers {
+  private let changes: [ChangeBatch.Change]
+  /// Nil if no section is inserted, deleted or moved.
+  private var plan: BatchPlan?
+
+  init(of edits: [PlannedEdit], in source: any TableDataSource) throws(TableError) {
+    changes = edits.compactMap { edit in
+      guard edit.isOfSection else { return nil }
+      return switch edit.kind {
+      case .insert: edit.target.map { .insert($0) }
+      case .delete: edit.source.map { .delete($0) }
+      case .move: edit.source.flatMap { from in edit.target.map { .move(from: from, to: $0) } }
+      case .set: nil
+      }
+    }
+    plan = changes.isEmpty ? nil : try BatchPlan(changes, of: source)
+  }
+
+  /// The number of a section after the batch; nil if the batch deletes it.
+  func after(_ section: Int) -> Int? { plan.map { $0.sectionAfter(of: section) } ?? section }
+
+  /// The number of a section before the batch; nil if the batch inserts it.
+  func before(_ section: Int) -> Int? {
+    guard let sections = plan?.sections else { return section }
+    return switch sections.origin(of: section) {
+    case .survivor(let section): section
+    case .arrival(let arrival): arrival.change < changes.count ? changes[arrival.change].path : nil
+    case nil: nil
+    }
+  }
+}
+
+extension ChangeBatch.Change {
+  /// The number of the section that is moved.
+  fileprivate var path: Int? {
+    if case .move(let from, _) = self { from.section } else { nil }
+  }
+}
+
 extension TableError {
   fileprivate static func noPlace(
     _ row: Int, inSection section: Int, of count: Int
   ) -> TableError {
     TableError(
       .notFound,
-      "there is no position \(section):\(row) for a row; section \(section) has \(count) rows")
+      "there is no position \(section):\(row) for a row; section \(section) has \(count) row\(count == 1 ? "" : "s")"
+    )
   }
 }

@@ -52,6 +52,8 @@ struct PlannedEdit {
   var namesRowByPosition: Bool
   /// Whether the target is a position.
   let namesPlaceByPosition: Bool
+  /// Whether the target of a section was not named by the title of another one.
+  var namesPlaceByNumber = true
   /// Whether the source confirmed that the row will be at ``target``.
   var isTargetSure = false
   /// The label of the row or section for people; nil if it was not read.

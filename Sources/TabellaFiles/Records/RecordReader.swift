@@ -1,4 +1,5 @@
 import CTabellaScan
+import Synchronization
 import Tabella
 import TabellaThreads
 
@@ -108,6 +109,7 @@ public final class RecordReader {
     self.rules = rules
     self.sizes = sizes
     self.spares = spares
+    RecordReader.count.add(1, ordering: .relaxed)
     (text, separatorOffsets) = spares?.take() ?? RecordReader.emptyBuffers()
   }
 
@@ -130,6 +132,7 @@ public final class RecordReader {
     self.rules = rules
     self.sizes = sizes
     spares = nil
+    RecordReader.count.add(1, ordering: .relaxed)
     (text, separatorOffsets) = (other.text, other.separatorOffsets)
     if source === other.source {
       (start, filled, textEnd) = (other.start, other.filled, other.textEnd)
@@ -138,6 +141,7 @@ public final class RecordReader {
   }
 
   deinit {
+    RecordReader.count.subtract(1, ordering: .relaxed)
     guard hasBuffers else { return }
     text.deallocate()
     separatorOffsets.deallocate()
@@ -238,12 +242,21 @@ public final class RecordReader {
     (text, separatorOffsets) = RecordReader.emptyBuffers()
   }
 
-  /// Frees large buffers if the records in front of `end` are all records of the text.
+  /// Frees the buffers if the records in front of `end` are all records of the text.
   ///
   /// A caller that has read the last record rarely reads others, and there can be thousands of open texts.
   package func shrink(atEnd end: Int) {
-    guard index.isComplete, end >= index.known, !hasSmallBuffers else { return }
+    guard index.isComplete, end >= index.known, text.count > RecordPage.slack else { return }
     shrink()
+  }
+
+  /// The number of readers in the process.
+  private static let count = Atomic<Int>(0)
+
+  /// Frees the buffers if the process has many readers. The first page of a text is usually read next, but the first
+  /// pages of thousands of texts would take much memory.
+  package func shrinkIfOneOfMany() {
+    if RecordReader.count.load(ordering: .relaxed) > 256 { shrink() }
   }
 
   /// Whether the buffers are too small to be of use to others.

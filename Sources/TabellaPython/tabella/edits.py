@@ -120,7 +120,7 @@ class Batch:
     def append(
         self, cells: Mapping[str, CellValue] | Row | None = None, /, *, section: int | Section = 0, **more: CellValue
     ) -> None:
-        """Inserts a row at the end of a section."""
+        """Inserts a row at the end of a section, whose number counts before the batch."""
         place, values = _section_number("section", section), _cells(cells, more)
         edit = self._make(_INSERT)
         self._appends.append((place, edit))
@@ -239,22 +239,51 @@ class Batch:
             return
         source = self._table._open_source()
         appended = {id(edit) for _, edit in self._appends}
-        # The rows that the other edits add to a section, or remove from it.
+        after = self._sections_after()
+        # The rows that the other edits add to a section, or remove from it, by its number after the batch.
         added: dict[int, int] = {}
         for edit in self._edits:
             if id(edit) in appended:
                 continue
             if edit.kind in (_DELETE, _MOVE):
                 section = self._section(edit)
-                added[section] = added.get(section, 0) - 1
+                place = section if after is None else after.get(section, -1)
+                added[place] = added.get(place, 0) - 1
             if edit.kind in (_INSERT, _MOVE) and edit.target.row >= 0:
                 added[edit.target.section] = added.get(edit.target.section, 0) + 1
         free: dict[int, int] = {}
         for section, edit in self._appends:
-            if section not in free:
-                free[section] = source.row_count(section)[0] + added.get(section, 0)
-            edit.target = c.IndexPath(section, free[section])
-            free[section] += 1
+            place = section if after is None else after.get(section, -1)
+            if place < 0:
+                raise InvalidArgument(f"section {section} cannot take a row, because the batch deletes it")
+            if place not in free:
+                free[place] = source.row_count(section)[0] + added.get(place, 0)
+            edit.target = c.IndexPath(place, free[place])
+            free[place] += 1
+
+    def _sections_after(self) -> dict[int, int] | None:
+        """The number after the batch of each section that is not deleted. None if all numbers stay."""
+        gone: set[int] = set()
+        arrivals: dict[int, int] = {}
+        for edit in self._edits:
+            if edit.kind == _INSERT:
+                # A row to append has no target yet.
+                if edit.target.row < 0 <= edit.target.section:
+                    arrivals[edit.target.section] = -1
+            elif edit.kind in (_DELETE, _MOVE) and not edit.id.bytes and edit.source.row < 0:
+                gone.add(edit.source.section)
+                if edit.kind == _MOVE:
+                    arrivals[edit.target.section] = edit.source.section
+        if not gone and not arrivals:
+            return None
+        count = self._table._open_source().section_count()[0]
+        stay = iter([section for section in range(count) if section not in gone])
+        after: dict[int, int] = {}
+        for place in range(count - len(gone) + len(arrivals)):
+            section = arrivals[place] if place in arrivals else next(stay, -1)
+            if section >= 0:
+                after[section] = place
+        return after
 
     def _section(self, edit: c.Edit) -> int:
         """The section of the row that an edit names; -1 for an edit of a section."""

@@ -175,6 +175,62 @@ import Testing
     #expect(try ledgers.content() == "Cy\t\\N\nAda\t1\nBob\t2\n")
   }
 
+  private static let sections: [(edits: [String], content: String?)] = [
+    (
+      [#""op":"delete","row":"A:""#, #""op":"insert","at":"B:end","cells":{"line":"N"}"#],
+      "# B|b1|N|# C|c1|c2|"
+    ),
+    (
+      [#""op":"delete","row":"A:""#, #""op":"insert","at":"B:0","cells":{"line":"N"}"#],
+      "# B|N|b1|# C|c1|c2|"
+    ),
+    (
+      [#""op":"insert","at":"0:","cells":{"title":"Z"}"#, #""op":"move","row":"A:0","to":"B:0""#],
+      "# Z|# A|# B|a1|b1|# C|c1|c2|"
+    ),
+    (
+      [#""op":"move","row":"2:","to":"0:""#, #""op":"insert","at":"C:end","cells":{"line":"N"}"#],
+      "# C|c1|c2|N|# A|a1|# B|b1|"
+    ),
+    (
+      [#""op":"delete","row":"0:""#, #""op":"insert","at":"1:end","cells":{"line":"N"}"#],
+      "# B|b1|# C|c1|c2|N|"
+    ),
+    (
+      [
+        #""op":"delete","row":"B:""#, #""op":"insert","at":"C:","cells":{"title":"Y"}"#,
+        #""op":"insert","at":"A:","cells":{"title":"X"}"#,
+        #""op":"insert","at":"C:","cells":{"title":"Z"}"#,
+      ], "# X|# A|a1|# Y|# Z|# C|c1|c2|"
+    ),
+    ([#""op":"delete","row":"A:""#, #""op":"insert","at":"A:end","cells":{"line":"N"}"#], nil),
+    (
+      [
+        #""op":"insert","at":"0:","cells":{"title":"Z"}"#,
+        #""op":"insert","at":"0:end","cells":{"line":"N"}"#,
+      ], nil
+    ),
+    (
+      [
+        #""op":"move","row":"2:","to":"0:""#, #""op":"insert","at":"B:","cells":{"title":"Z"}"#,
+      ], nil
+    ),
+  ]
+
+  /// A batch that also inserted, deleted or moved a section took the number of a title from before the batch for a number
+  /// after it. So rows went to another section.
+  @Test(arguments: sections)
+  func titlesNameTheirSections(_ edits: [String], _ content: String?) throws {
+    let text = "# A|a1|# B|b1|# C|c1|c2|"
+    try ledgers.folder.write("n.md", text.replacingOccurrences(of: "|", with: "\n"))
+    try ledgers.folder.write("edits.jsonl", edits.map { "{\($0)}\n" }.joined())
+    let result = try ledgers.tabella(["apply", "n.md", "edits.jsonl", "-o", "sections=headings"])
+    #expect(result.status == (content == nil ? 2 : 0), "\(result.errors)")
+    let now = try String(contentsOfFile: ledgers.folder.path + "/n.md", encoding: .utf8)
+      .split(separator: "\n").map { "\($0)|" }.joined()
+    #expect(now == content ?? text)
+  }
+
   /// `set` and `apply` accepted texts that the type of a CSV column cannot have, and then the file could not be read.
   @Test func textsOfTypedColumnsHaveTheirType() throws {
     try ledgers.folder.write("t.csv", "day,n\n2024-01-02,1.5\n")

@@ -171,7 +171,7 @@ import Testing
     #expect(result.status == 1)
     #expect(
       result.errors
-        == "tabella: \(path): row 3, counted from 0, has text in column \"b\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; use --format csv or --format jsonl for any bytes\n"
+        == "tabella: \(path): row 3, counted from 0, has text in column \"b\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; use --format csv or --format jsonl for any bytes, or read the file with -o encoding, as in -o encoding=latin1\n"
     )
     let stream = try ArrowStream(result.output)
     #expect(stream.rows.map { $0[0] } == ["x", "1", ""] as [NSString])

@@ -335,7 +335,7 @@ private typealias Host = TabellaHost.Host
       (["--pin", "csv"], 2, "ships with tabella"), (["--pin", "nobody"], 3, "no provider nobody"),
       (["--unpin"], 2, "requires the IDs"),
       (["--pin", "--unpin", "planets"], 2, "cannot be combined"),
-      (["planets"], 2, "not expected"),
+      (["planets"], 2, "planets needs --pin or --unpin"),
     ]
     for (arguments, status, reason) in cases {
       let result = try run(
