@@ -122,7 +122,7 @@ class Following(Case):
             "filter": table.filter("price < 100"),
             "sort": table.sort("price"),
             "section_by": table.section_by("price"),
-            "sections_by": table.section_by("name").sort_sections("sum price"),
+            "sections_by": table.section_by("name").sections_by("sum price"),
             "stacked": table.filter("price < 100").sort("name"),
             "summarize": table.summarize("name", "sum price"),
         }

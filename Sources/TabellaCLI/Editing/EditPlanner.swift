@@ -257,6 +257,7 @@ struct EditPlanner {
     }
     let ends = places.filter(\.isEnd).map(\.edit)
     for (section, ends) in Dictionary(grouping: ends, by: { edits[$0].target?.section ?? 0 }) {
+      guard plan.hasAfter(section) else { throw .noSection(section) }
       guard let old = plan.before(section) else {
         throw TableError(
           .invalidArgument,
@@ -428,6 +429,11 @@ private struct SectionNumbers {
 
   /// The number of a section after the batch; nil if the batch deletes it.
   func after(_ section: Int) -> Int? { plan.map { $0.sectionAfter(of: section) } ?? section }
+
+  /// Whether a section can exist after the batch.
+  func hasAfter(_ section: Int) -> Bool {
+    plan?.sections.map { $0.origin(of: section) != nil } ?? true
+  }
 
   /// The number of a section before the batch; nil if the batch inserts it.
   func before(_ section: Int) -> Int? {

@@ -217,6 +217,16 @@ import Testing
     ),
   ]
 
+  @Test func anEndOfASectionThatIsGone() throws {
+    try ledgers.folder.write("n.md", "# A\na1\n# B\nb1\n")
+    try ledgers.folder.write(
+      "edits.jsonl",
+      #"{"op":"delete","row":"A:"}"# + "\n"
+        + #"{"op":"insert","at":"1:end","cells":{"line":"N"}}"# + "\n")
+    let result = try ledgers.tabella(["apply", "n.md", "edits.jsonl", "-o", "sections=headings"])
+    #expect(result.status == 1 && result.errors.contains("there is no section 1"))
+  }
+
   /// A batch that also inserted, deleted or moved a section took the number of a title from before the batch for a number
   /// after it. So rows went to another section.
   @Test(arguments: sections)
