@@ -7,6 +7,10 @@ public enum Suggestion {
 
   /// The name that is close enough to a word to be meant by it; the first of several.
   public static func nearest(to word: String, among names: [String]) -> String? {
+    // A word of one letter is near to every other one.
+    if let name = names.prefix(10_000).first(where: { $0.lowercased() == word.lowercased() }) {
+      return name
+    }
     let typed = Array(word.lowercased())
     guard (2...64).contains(typed.count) else { return nil }
     // A third of the letters may be wrong.

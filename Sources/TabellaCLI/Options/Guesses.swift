@@ -92,6 +92,8 @@ enum Guesses {
       advice: "--watch=SECONDS redraws the table at an interval", needs: "--watch"),
     OptionGuess(
       names: ["--group-by", "--group", "--groupby", "--by"], words: ["--section-by", "{}"]),
+    OptionGuess(
+      names: ["--group-by", "--group", "--groupby", "--section-by"], words: ["--by", "{}"]),
     OptionGuess(names: ["--sum"], words: ["--compute", "sum {}"]),
     OptionGuess(names: ["--mean", "--avg", "--average"], words: ["--compute", "mean {}"]),
     OptionGuess(
