@@ -87,9 +87,12 @@ public final class Host {
 
   /// Opens a location with the named provider or, without a name, with the provider that matches the location.
   ///
-  /// Throws `TableError`: `.noProvider` if no provider is found or its library cannot be loaded, `.denied` if the
-  /// library is not trusted, `.misbehaved` if the provider breaks the contract, `.invalidArgument` for unknown options,
-  /// `.notSupported` if a linked provider should run in a worker, and all errors of the provider itself.
+  /// Throws all errors of the provider itself, and these `TableError`s:
+  /// - `.noProvider` if no provider is found or its library cannot be loaded
+  /// - `.denied` if the library is not trusted
+  /// - `.misbehaved` if the provider breaks the contract
+  /// - `.invalidArgument` for unknown options
+  /// - `.notSupported` if a linked provider should run in a worker
   public func open(
     _ location: Location, provider: String? = nil, options: [String: String] = [:],
     access: Access = .editing
