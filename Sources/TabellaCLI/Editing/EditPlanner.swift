@@ -286,17 +286,20 @@ struct EditPlanner {
         "name the place of each section by its number after the batch, because the batch moves several sections"
       )
     }
-    let deleted = Set(numbers.compactMap { edits[$0].source?.section })
-    let targets = titled.map { edits[$0].target!.section }
-    for (rank, number) in titled.enumerated() {
-      let old = targets[rank]
-      guard !deleted.contains(old) else {
+    let deleted = numbers.compactMap { edits[$0].source?.section }.sorted()
+    // New sections in front of the same section are in the order of the edits.
+    let inOrder = titled.sorted {
+      (edits[$0].target!.section, $0) < (edits[$1].target!.section, $1)
+    }
+    for (earlier, number) in inOrder.enumerated() {
+      let old = edits[number].target!.section
+      let deletedBefore = deleted.partitioningIndex { $0 >= old }
+      guard deletedBefore == deleted.count || deleted[deletedBefore] != old else {
         throw TableError(
           .invalidArgument,
           "there is no place in front of section \(old), because the batch deletes it")
       }
-      let earlier = targets.indices.count { (targets[$0], $0) < (old, rank) }
-      let target = IndexPath.section(old - deleted.count { $0 < old } + earlier)
+      let target = IndexPath.section(old - deletedBefore + earlier)
       edits[number].target = target
       edits[number].asked = target
     }
@@ -440,7 +443,7 @@ private struct SectionNumbers {
     guard let sections = plan?.sections else { return section }
     return switch sections.origin(of: section) {
     case .survivor(let section): section
-    case .arrival(let arrival): arrival.change < changes.count ? changes[arrival.change].path : nil
+    case .arrival(let arrival): changes[arrival.change].path
     case nil: nil
     }
   }
