@@ -173,20 +173,6 @@ class Following(Case):
         view.refresh()
         self.assertEqual([row["k"] for row in view], ["d", "c", "b"])
 
-    def test_one_refresh_leads_to_the_newest_file(self):
-        """After an append and a rename, a refresh stopped at the appended rows of the old file."""
-        table = self.open("k,n\na,1\nb,2\n", editing=True)
-        path = self.folder / "people.csv"
-        table.refresh()
-        with open(path, "a") as file:
-            file.write("c,3\n")
-        self.file("k,n\na,1\nc,3\n", "new.csv").rename(path)
-        table.refresh()
-        self.assertEqual([row["k"] for row in table], ["a", "c"])
-        with table.edit() as batch:
-            batch.set((0, 0), n="9")
-        self.assertEqual(path.read_text(), "k,n\na,9\nc,3\n")
-
     def test_a_table_without_changes(self):
         folder = support.planets(self.folder)
         host = tabella.Host(provider_path=[folder], receipts=self.folder)

@@ -126,9 +126,9 @@ public final class LiveFile {
       source.text.isExtensible && look.file.size > (examined?.size ?? .max)
       && look.file.continues(bytes.file.fingerprint)
     if hasGrown { hasGrown = try bytes.hasSameEnd() }
-    // The content of a deleted file is no row any more. A log that was truncated, written and then renamed has lines that
-    // nobody has seen.
-    if isReplaced, !look.hasName { return [] }
+    // Another content of a deleted file is no row any more. A log that was truncated, written and then renamed has lines
+    // that nobody has seen.
+    if isReplaced, !hasGrown, !look.hasName { return [] }
     if isReplaced { expect(in: 0) }
     guard !hasGrown else { return try extend(source, bytes, holds: !isFinal) }
     return try reread(source, try OpenFile(duplicating: bytes.file.descriptor), holds: !isFinal)

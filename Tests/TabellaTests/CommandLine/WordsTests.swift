@@ -214,7 +214,8 @@ import Testing
   /// An argument for the option of a remedy.
   private static let samples = [
     "--filter": "'born > 1900'", "--search": "Ada", "-n": "1", "--rows": "1",
-    "--section-by": "city", "--sort": "born", "--columns": "name", "delimiter={}": ",",
+    "--section-by": "city", "--by": "city", "--sort": "born", "--columns": "name",
+    "delimiter={}": ",",
     "encoding={}": "UTF-8", "--color": "never", "--compute": "born", "--compute {}": "rows",
   ]
 
