@@ -77,7 +77,7 @@ public struct TableEdits {
 
   // Insert
 
-  /// Inserts a row at the end of a section. Cells that are not named are missing.
+  /// Inserts a row at the end of a section, whose number is that before the edits. Cells that are not named are missing.
   ///
   /// Throws ``TableError`` as ``set(_:to:)-(TableRow,_)`` does.
   public mutating func insert(
@@ -144,13 +144,22 @@ public struct TableEdits {
   /// - Complexity: O(edits). If rows are inserted at the end of a section, its rows are counted.
   public func batch(isDryRun: Bool = false) throws(TableError) -> EditBatch {
     var edits = edits
+    guard !appends.isEmpty else {
+      return EditBatch(edits, version: version, isDryRun: isDryRun)
+    }
+    let sections = try SectionNumbers(edits.compactMap(\.sectionChange), of: source)
+    let added = try rowsAdded(sections)
     var next: [Int: Int] = [:]
     for number in appends {
       guard case .insert(let path, let cells) = edits[number] else { continue }
-      if next[path.section] == nil { next[path.section] = try firstAppended(in: path.section) }
-      let row = next[path.section] ?? 0
-      next[path.section] = row + 1
-      edits[number] = .insert(at: IndexPath(section: path.section, row: row), cells: cells)
+      let section = try sections.after(path.section)
+      if next[section] == nil {
+        let count = try source.exactNumberOfRows(inSection: path.section)
+        next[section] = max(0, count + added[section, default: 0])
+      }
+      let row = next[section] ?? 0
+      next[section] = row + 1
+      edits[number] = .insert(at: IndexPath(section: section, row: row), cells: cells)
     }
     return EditBatch(edits, version: version, isDryRun: isDryRun)
   }
@@ -168,22 +177,26 @@ public struct TableEdits {
 
   // Steps
 
-  /// The position of the first row that is inserted at the end of a section, after all edits.
-  private func firstAppended(in section: Int) throws(TableError) -> Int {
-    var count = try source.exactNumberOfRows(inSection: section)
+  /// The number of rows that the edits add to each section, except at its end, by its number after the edits.
+  private func rowsAdded(_ sections: SectionNumbers) throws(TableError) -> [Int: Int] {
+    var added: [Int: Int] = [:]
+    func remove(_ row: RowReference) throws(TableError) {
+      guard let old = try section(of: row), let section = sections.survivor(old) else { return }
+      added[section, default: 0] -= 1
+    }
     let appended = Set(appends)
-    for (number, edit) in edits.enumerated() {
+    for (number, edit) in edits.enumerated() where edit.sectionChange == nil {
       switch edit {
       case .insert(let path, _):
-        if path.section == section, !path.isSection, !appended.contains(number) { count += 1 }
-      case .delete(let row): if try self.section(of: row) == section { count -= 1 }
+        if !appended.contains(number) { added[path.section, default: 0] += 1 }
+      case .delete(let row): try remove(row)
       case .move(let row, let target):
-        if try self.section(of: row) == section { count -= 1 }
-        if target.section == section { count += 1 }
+        try remove(row)
+        added[target.section, default: 0] += 1
       case .set: break
       }
     }
-    return max(0, count)
+    return added
   }
 
   /// The section of a row; nil for a section itself, and for a row that is gone.
@@ -262,5 +275,17 @@ public struct TableEdits {
       cells[number] = cell
     }
     return cells
+  }
+}
+
+extension EditBatch.Edit {
+  /// The edit as a change, if it inserts, deletes or moves a section.
+  fileprivate var sectionChange: ChangeBatch.Change? {
+    switch self {
+    case .insert(let path, _) where path.isSection: .insert(path)
+    case .delete(.path(let path)) where path.isSection: .delete(path)
+    case .move(.path(let path), let target) where path.isSection: .move(from: path, to: target)
+    default: nil
+    }
   }
 }

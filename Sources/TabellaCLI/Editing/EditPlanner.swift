@@ -237,32 +237,23 @@ struct EditPlanner {
     _ places: [NamedPlace], _ edits: inout [PlannedEdit]
   ) throws(TableError) {
     if places.isEmpty { return }
-    let plan = try SectionNumbers(of: edits, in: source)
+    let numbers = try SectionNumbers(edits.compactMap(\.sectionChange), of: source)
     for place in places where place.isOldSection {
-      let old = edits[place.edit].target?.section ?? 0
-      guard let section = plan.after(old) else {
-        throw TableError(
-          .invalidArgument, "section \(old) cannot take a row, because the batch deletes it")
-      }
+      let section = try numbers.after(edits[place.edit].target?.section ?? 0)
       edits[place.edit].target?.section = section
       edits[place.edit].asked = edits[place.edit].target
     }
     // The rows that the edits add to a section, or remove from it.
     var added: [Int: Int] = [:]
     for edit in edits where !edit.isOfSection {
-      if edit.kind != .set, let section = edit.source.flatMap({ plan.after($0.section) }) {
+      if edit.kind != .set, let section = edit.source.flatMap({ numbers.survivor($0.section) }) {
         added[section, default: 0] -= 1
       }
       if let section = edit.target?.section { added[section, default: 0] += 1 }
     }
     let ends = places.filter(\.isEnd).map(\.edit)
     for (section, ends) in Dictionary(grouping: ends, by: { edits[$0].target?.section ?? 0 }) {
-      guard plan.hasAfter(section) else { throw .noSection(section) }
-      guard let old = plan.before(section) else {
-        throw TableError(
-          .invalidArgument,
-          "section \(section) is new; insert it first, and its rows with another command")
-      }
+      let old = try numbers.before(section)
       let count = try source.exactNumberOfRows(inSection: old) + added[section, default: 0]
       for (number, edit) in ends.enumerated() {
         edits[edit].target?.row = max(0, count - ends.count + number)
@@ -411,48 +402,16 @@ struct EditPlanner {
   }
 }
 
-/// The numbers of sections before and after the edits of sections.
-private struct SectionNumbers {
-  private let changes: [ChangeBatch.Change]
-  /// Nil if no section is inserted, deleted or moved.
-  private var plan: BatchPlan?
-
-  init(of edits: [PlannedEdit], in source: any TableDataSource) throws(TableError) {
-    changes = edits.compactMap { edit in
-      guard edit.isOfSection else { return nil }
-      return switch edit.kind {
-      case .insert: edit.target.map { .insert($0) }
-      case .delete: edit.source.map { .delete($0) }
-      case .move: edit.source.flatMap { from in edit.target.map { .move(from: from, to: $0) } }
-      case .set: nil
-      }
+extension PlannedEdit {
+  /// The edit as a change, if it inserts, deletes or moves a section.
+  fileprivate var sectionChange: ChangeBatch.Change? {
+    guard isOfSection else { return nil }
+    return switch kind {
+    case .insert: target.map { .insert($0) }
+    case .delete: source.map { .delete($0) }
+    case .move: source.flatMap { from in target.map { .move(from: from, to: $0) } }
+    case .set: nil
     }
-    plan = changes.isEmpty ? nil : try BatchPlan(changes, of: source)
-  }
-
-  /// The number of a section after the batch; nil if the batch deletes it.
-  func after(_ section: Int) -> Int? { plan.map { $0.sectionAfter(of: section) } ?? section }
-
-  /// Whether a section can exist after the batch.
-  func hasAfter(_ section: Int) -> Bool {
-    plan?.sections.map { $0.origin(of: section) != nil } ?? true
-  }
-
-  /// The number of a section before the batch; nil if the batch inserts it.
-  func before(_ section: Int) -> Int? {
-    guard let sections = plan?.sections else { return section }
-    return switch sections.origin(of: section) {
-    case .survivor(let section): section
-    case .arrival(let arrival): changes[arrival.change].path
-    case nil: nil
-    }
-  }
-}
-
-extension ChangeBatch.Change {
-  /// The number of the section that is moved.
-  fileprivate var path: Int? {
-    if case .move(let from, _) = self { from.section } else { nil }
   }
 }
 

@@ -431,6 +431,13 @@ import Testing
     #expect(run.checks.last?.came?.contains("3 checks timed out") == true)
   }
 
+  /// A location that does not exist was a finding about the provider.
+  @Test func aMissingLocationIsNoFinding() throws {
+    let result = try Self.tabella(["check", "csv", "/absent/data.csv"])
+    #expect(result.status == 1 && result.output.isEmpty)
+    #expect(result.errors.contains("/absent/data.csv: cannot be opened: No such file"))
+  }
+
   @Test(arguments: [
     ["check"], ["check", "a", "b", "c"], ["check", "a", "--only", "no-such-check"],
     ["check", "a", "--seed", "x"], ["check", "a", "--timeout", "0"],

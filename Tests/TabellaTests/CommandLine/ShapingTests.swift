@@ -38,6 +38,28 @@ import Testing
     rows.map { $0.joined(separator: ",") + "\n" }.joined()
   }
 
+  /// Of two lists, the last one counted, so groups were wrong without a word.
+  @Test func listsThatAreGivenAgainAreAdded() throws {
+    let (path, _) = try cities()
+    let twice = try text(
+      "summarize", path, "--by", "city", "--by", "note", "--compute", "rows", "--compute",
+      "sum amount", "--format", "csv")
+    #expect(
+      try twice
+        == text(
+          "summarize", path, "--by", "city,note", "--compute", "rows, sum amount", "--format", "csv"
+        ))
+    #expect(twice.hasPrefix("city,note,rows,sum amount\n"))
+    #expect(
+      try text(
+        "export", path, "--sort", "city", "--sort", "amount:desc", "--columns", "id", "--columns",
+        "city")
+        == text("export", path, "--sort", "city,amount:desc", "--columns", "id,city"))
+    #expect(
+      try text("count", path, "--section-by", "city", "--section-by", "note")
+        == text("count", path, "--section-by", "city,note"))
+  }
+
   /// The last rows needed two commands: one that counts, and one that shows.
   @Test func lastRows() throws {
     let (path, rows) = try cities()

@@ -57,6 +57,13 @@ import Testing
     return try library.open(OpenRequest(location: Array(path.utf8)))
   }
 
+  /// A row that ended behind the file showed bytes of other memory, and one that overlapped the next row broke each edit.
+  @Test(arguments: ["a\n!b", "!a\nb\n"])
+  func rowsOutOfPlaceAreRefused(_ text: String) throws {
+    let error = #expect(throws: TableError.self) { try openTyped(text) }
+    #expect(error?.code == .internal && error?.message.contains("overlaps the row") == true)
+  }
+
   @Test func typedDocumentsKeepTheLaws() throws {
     try expectLaws(
       "Tests/TabellaTests/Host/Libraries/typed.c",

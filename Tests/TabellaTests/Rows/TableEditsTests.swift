@@ -111,6 +111,66 @@ import Testing
     #expect(now == keys + appended)
   }
 
+  /// A batch that also deleted, inserted or moved a section appended rows to the section that got the old number.
+  @Test(arguments: 0..<40)
+  func appendedRowsKeepTheirSections(_ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let count = Int.random(in: 2...5, using: &generator)
+    var expected = (0..<count).map { section in
+      (0..<Int.random(in: 1...3, using: &generator)).map { Int64(section * 100 + $0) }
+    }
+    let source = InMemorySource(
+      [Column("key", .integer)],
+      sections: expected.enumerated().map { section, keys in
+        ("\(section)", nil, nil, keys.map { [.integer($0)] })
+      })
+    var edits = TableEdits(of: source)
+    let order = (0..<count).shuffled(using: &generator)
+    let (moved, deleted) = (order[0], order[1])
+    if Bool.random(using: &generator) {
+      try edits.move(.path(.section(moved)), to: .section(0))
+    }
+    if Bool.random(using: &generator) {
+      try edits.insert([:], at: .section(Int.random(in: 1..<count, using: &generator)))
+    }
+    let deletes = Bool.random(using: &generator)
+    if deletes {
+      try edits.delete(.path(.section(deleted)))
+      expected[deleted] = []
+    }
+    for section in 0..<count where !deletes || section != deleted {
+      if Bool.random(using: &generator) {
+        try edits.delete(.path(Path(section: section, row: 0)))
+        expected[section].removeFirst()
+      }
+      for number in 0..<Int.random(in: 0...2, using: &generator) {
+        let key = Int64(section * 100 + 50 + number)
+        try edits.insert(["key": .integer(key)], inSection: section)
+        expected[section].append(key)
+      }
+    }
+    try edits.commit()
+    var found = expected.map { _ in [Int64]() }
+    for section in 0..<(try source.numberOfSections(knowing: .max).value) {
+      let rows = try source.exactNumberOfRows(inSection: section)
+      let batch = try source.rows(
+        RowRequest(section: section, first: 0, count: max(1, rows), columns: [0]))
+      guard let title = try source.title(.header, ofSection: section).flatMap({ Int($0) }) else {
+        #expect(rows == 0)
+        continue
+      }
+      found[title] = (0..<batch.rowCount).map { batch.columns[0].integer($0) }
+    }
+    #expect(found == expected)
+    if deletes {
+      var late = TableEdits(
+        of: InMemorySource([Column("key", .integer)], sections: [("0", nil, nil, [[1]])]))
+      try late.delete(.path(.section(0)))
+      try late.insert(["key": 2])
+      #expect(throws: TableError.self) { try late.commit() }
+    }
+  }
+
   @Test func rowsMove() throws {
     var generator = SeededGenerator(seed: 1)
     let source = table(&generator, count: 4)

@@ -346,7 +346,15 @@ enum NaiveOrder {
     let types = (0..<2).map { _ in ColumnType.allCases.randomElement(using: &generator)! }
     let count = [0, 1, 20, 100, 5000, 9000][seed % 6]
     let limit = [1, 20, 256][seed % 3]
-    var cells = types.map { type in (0..<count).map { _ in AwkwardCells.cell(type, &generator) } }
+    // Texts that begin alike are compared beyond their first eight bytes.
+    let start = ["", "2026-01-10T", "Az01", String(repeating: "x", count: 70)].randomElement(
+      using: &generator)!
+    var cells = types.map { type in
+      (0..<count).map { _ in
+        let cell = AwkwardCells.cell(type, &generator)
+        return if case .text(let text) = cell { Cell.text(Array(start.utf8) + text) } else { cell }
+      }
+    }
     let isSorted = Bool.random(using: &generator)
     if isSorted { cells[0].sort { NaiveOrder.compare($0, $1) < 0 } }
     let descriptors = (0..<Int.random(in: 0...2, using: &generator)).map {

@@ -13,8 +13,11 @@ static void read_rows(tabella_document *document) {
   const tabella_string none = {NULL, 0};
   const char *at, *next;
   tabella_document_add_section(document, document->bytes, document->bytes, none);
-  for (at = document->bytes; at < document->end; at = next)
-    tabella_document_add_row(document, at, next = tabella_line_end(at, document->end));
+  for (at = document->bytes; at < document->end; at = next) {
+    next = tabella_line_end(at, document->end);
+    /* A row that is one byte too long. */
+    tabella_document_add_row(document, at, *at == '!' ? next + 1 : next);
+  }
 }
 
 /* The bytes of a field, without the line end; absent if the line has no such field. */
