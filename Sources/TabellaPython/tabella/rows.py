@@ -180,9 +180,12 @@ class Reader(_Names):
         for first, batch in pieces or ():
             if first <= number < first + batch.length:
                 return Row(self, batch, number - first, Path(section, number))
-        pieces = []
         first = number if is_alone else key[1] * _BLOCK
         end = number + 1 if is_alone else first + _BLOCK
+        # Of large rows, a batch holds only a few. The block goes on behind them.
+        pieces = list(pieces) if pieces and pieces[0][0] == first else []
+        if pieces:
+            first = pieces[-1][0] + pieces[-1][1].length
         while first < end:
             try:
                 batch = self.rows(section, first, end - first)
