@@ -147,7 +147,7 @@ public struct TableEdits {
     guard !appends.isEmpty else {
       return EditBatch(edits, version: version, isDryRun: isDryRun)
     }
-    let sections = try SectionNumbers(edits.compactMap(\.sectionChange), of: source)
+    let sections = try SectionRenumbering(edits.compactMap(\.sectionChange), of: source)
     let added = try rowsAdded(sections)
     var next: [Int: Int] = [:]
     for number in appends {
@@ -178,7 +178,7 @@ public struct TableEdits {
   // Steps
 
   /// The number of rows that the edits add to each section, except at its end, by its number after the edits.
-  private func rowsAdded(_ sections: SectionNumbers) throws(TableError) -> [Int: Int] {
+  private func rowsAdded(_ sections: SectionRenumbering) throws(TableError) -> [Int: Int] {
     var added: [Int: Int] = [:]
     func remove(_ row: RowReference) throws(TableError) {
       guard let old = try section(of: row), let section = sections.survivor(old) else { return }

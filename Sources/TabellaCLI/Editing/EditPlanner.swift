@@ -237,7 +237,7 @@ struct EditPlanner {
     _ places: [NamedPlace], _ edits: inout [PlannedEdit]
   ) throws(TableError) {
     if places.isEmpty { return }
-    let numbers = try SectionNumbers(edits.compactMap(\.sectionChange), of: source)
+    let numbers = try SectionRenumbering(edits.compactMap(\.sectionChange), of: source)
     for place in places where place.isOldSection {
       let section = try numbers.after(edits[place.edit].target?.section ?? 0)
       edits[place.edit].target?.section = section

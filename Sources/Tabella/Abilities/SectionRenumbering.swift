@@ -1,7 +1,7 @@
 /// The numbers of sections before and after a batch.
 ///
 /// A section that a user names keeps its rows, whatever number it gets. So its old number leads to its new one.
-package struct SectionNumbers {
+package struct SectionRenumbering {
   private let changes: [ChangeBatch.Change]
   /// Nil if no section is inserted, deleted or moved.
   private let plan: BatchPlan?
