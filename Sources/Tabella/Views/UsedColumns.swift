@@ -11,7 +11,10 @@ struct UsedColumns {
   }
 
   /// Throws ``TableError`` with `.conflict` if one of the columns has another name.
+  ///
+  /// A table without columns has no rows: its file is empty while another program writes it.
   func check(_ columns: [Column]) throws(TableError) {
+    if columns.isEmpty { return }
     for (number, name) in names
     where !columns.indices.contains(number) || columns[number].name != name {
       throw TableError(.conflict, "the columns of the table changed; open it again")
