@@ -26,9 +26,12 @@ package struct SafeLines {
     hasRightToLeft = hasRightToLeft || text.hasRightToLeft
   }
 
-  /// Appends bytes if they are plain; see ``SafeText/isPlain(_:)``. Returns whether they are.
-  package mutating func append(ifPlain text: UnsafeRawBufferPointer) -> Bool {
+  /// Appends bytes if they are plain, behind a text; see ``SafeText/isPlain(_:)``. Returns whether they are.
+  package mutating func append(
+    ifPlain text: UnsafeRawBufferPointer, behind head: SafeText? = nil
+  ) -> Bool {
     guard SafeText.isPlain(text) else { return false }
+    if let head { append(head) }
     bytes.append(contentsOf: text)
     width += text.count
     return true

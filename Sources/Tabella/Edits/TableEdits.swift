@@ -140,7 +140,8 @@ public struct TableEdits {
 
   /// The batch of all edits so far. With `isDryRun`, a source only returns the result that the edits would have.
   ///
-  /// Throws the errors of the source.
+  /// Throws the errors of the source, and ``TableError`` with `.invalidArgument` if rows are inserted at the end of a
+  /// section that another edit deletes.
   /// - Complexity: O(edits). If rows are inserted at the end of a section, its rows are counted.
   public func batch(isDryRun: Bool = false) throws(TableError) -> EditBatch {
     var edits = edits

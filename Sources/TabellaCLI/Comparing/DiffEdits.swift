@@ -45,7 +45,8 @@ struct DiffEdits: DiffFormat {
       return
     }
     if case .set(let path, _) = detail.change, !path.isSection {
-      for (_, pair) in run.columns.changed(detail) where settable?[pair.old] == false {
+      for pair in run.columns.changed(detail).map({ run.columns.pairs[$0] })
+      where settable?[pair.old] == false {
         throw .of(
           TableError(
             .readOnly,

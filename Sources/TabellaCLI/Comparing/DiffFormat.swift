@@ -35,10 +35,10 @@ extension IndexPath {
 }
 
 extension ComparedColumns {
-  /// The pairs whose cells differ, and the index of each.
-  func changed(_ detail: TableComparison.Detail) -> [(index: Int, pair: Pair)] {
-    pairs.enumerated().filter { index, pair in
-      !detail.oldCells.isSame(index, as: detail.newCells, asText: pair.isText)
-    }.map { ($0, $1) }
+  /// The indices of the pairs whose cells differ.
+  func changed(_ detail: TableComparison.Detail) -> [Int] {
+    pairs.indices.filter {
+      !detail.oldCells.isSame($0, as: detail.newCells, asText: pairs[$0].isText)
+    }
   }
 }

@@ -102,7 +102,7 @@ struct DiffLines {
     case .insert:
       try append("cells", detail.newCells, new, Array(new.indices), use, to: &text)
     case .set:
-      let changed = columns.changed(detail).map(\.index)
+      let changed = columns.changed(detail)
       try append("cells", detail.newCells, new, changed, use, to: &text)
       if case .document = use {
         try append("before", detail.oldCells, old, changed, use, to: &text)

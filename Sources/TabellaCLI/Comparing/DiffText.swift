@@ -13,8 +13,6 @@ struct DiffText: DiffFormat {
   private let newNames: [SafeText]
   /// The indices of the cells that identify a changed row: its key, or its first cell.
   private let labels: [Int]
-  /// For each pair of columns, whether their cells are compared as text.
-  private let areTexts: [Bool]
   private let (separator, arrow, emptyText): (SafeText, SafeText, SafeText)
   /// The line that is being made.
   private var line = SafeLines()
@@ -36,7 +34,6 @@ struct DiffText: DiffFormat {
     }
     oldNames = names(columns.deleted, of: run.old)
     newNames = names(columns.inserted, of: run.new)
-    areTexts = columns.pairs.map(\.isText)
     labels = run.keys.isEmpty ? Array(columns.pairs.indices.prefix(1)) : run.keys
   }
 
@@ -145,9 +142,7 @@ struct DiffText: DiffFormat {
 
   /// Appends the cells that identify a changed row, and those that differ.
   private mutating func appendChanges(_ detail: TableComparison.Detail) {
-    let changed = areTexts.indices.filter {
-      !detail.oldCells.isSame($0, as: detail.newCells, asText: areTexts[$0])
-    }
+    let changed = columns.changed(detail)
     let labels = labels.filter { !changed.contains($0) }
     for (position, index) in (labels + changed).enumerated() {
       if position > 0 { line.append(separator) }

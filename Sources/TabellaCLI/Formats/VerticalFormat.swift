@@ -95,10 +95,8 @@ struct VerticalFormat: Format {
     return cells.withBytes(at: row) { bytes in
       let head = heads[index]
       guard !bytes.isEmpty, bytes.count <= screen.width.map({ $0 - head.width }) ?? .max,
-        SafeText.isPlain(bytes)
+        text.append(ifPlain: bytes, behind: head)
       else { return false }
-      text.append(head)
-      _ = text.append(ifPlain: bytes)
       text.endLine()
       return true
     }

@@ -21,9 +21,10 @@ struct RowPermissions {
   mutating func of(
     _ run: TableReader.Run, together: ArraySlice<TableReader.Run>
   ) throws(TableError) -> Answers {
-    if next.isEmpty || next.first! != run {
-      try ask(together.first.map { $0 == run } == true ? together : [run])
+    func begins(_ runs: ArraySlice<TableReader.Run>) -> Bool {
+      runs.first.map { $0 == run } ?? false
     }
+    if !begins(next) { try ask(begins(together) ? together : [run]) }
     next.removeFirst()
     let rows = used..<used + run.rows.count
     used = rows.upperBound
