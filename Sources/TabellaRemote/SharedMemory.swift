@@ -72,14 +72,9 @@ package final class SharedMemory {
       memcpy(start, mapping + offset, bytes.count)
       return
     }
-    var done = 0
-    while done < bytes.count {
-      let read = pread(
-        descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
-      if read < 0, errno == EINTR { continue }
-      guard read > 0 else { throw .system(errno, "the shared memory cannot be read") }
-      done += read
-    }
+    let count = try readFull(
+      descriptor, at: offset, into: bytes, "the shared memory cannot be read")
+    guard count == bytes.count else { throw TableError(.io, "the shared memory was shortened") }
   }
 
   deinit { if let mapping { munmap(mapping, size) } }

@@ -37,3 +37,9 @@ extension stat {
   /// Whether every later change gets another time. The times of usual file systems are as coarse as two seconds.
   package var isSettled: Bool { timespec(on: CLOCK_REALTIME).seconds - st_ctim.seconds > 2 }
 }
+
+/// The permissions of a mode in the notation of chmod: `0644`.
+package func octal(_ mode: mode_t) -> String {
+  let digits = String(mode & 0o7777, radix: 8)
+  return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+}

@@ -11,6 +11,38 @@ package func readRetrying(_ errorPrefix: String, _ body: () -> Int) throws(Table
   }
 }
 
+/// Reads an open file at an offset until `buffer` is full or the file ends. Returns the number of bytes.
+///
+/// Throws like ``readRetrying(_:_:)``.
+package func readFull(
+  _ file: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer, _ errorPrefix: String
+) throws(TableError) -> Int {
+  var done = 0
+  while done < buffer.count {
+    let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+    let got = try readRetrying(errorPrefix) {
+      pread(file, rest.baseAddress, rest.count, off_t(offset + done))
+    }
+    if got == 0 { break }
+    done += got
+  }
+  return done
+}
+
+/// Reads bytes of an open file at an offset; fewer at the end of the file.
+///
+/// Throws like ``readRetrying(_:_:)``.
+package func readFull(
+  _ file: Int32, at offset: Int, count: Int, _ errorPrefix: String
+) throws(TableError) -> [UInt8] {
+  var bytes = [UInt8](repeating: 0, count: count)
+  let result = bytes.withUnsafeMutableBytes { buffer in
+    Result { () throws(TableError) in try readFull(file, at: offset, into: buffer, errorPrefix) }
+  }
+  bytes.removeLast(count - (try result.get()))
+  return bytes
+}
+
 /// Reads an open file from its offset to its end, at most `limit` bytes. Returns nil with `errno` set on failure.
 ///
 /// `isAll` tells whether the end was reached. With `stopsAtBlock`, a file that would block after some bytes counts as

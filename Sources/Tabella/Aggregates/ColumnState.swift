@@ -11,8 +11,8 @@ struct ColumnState {
   private var realSums: [CompensatedSum] = []
   /// The number of values, if ``hasCounts`` is true.
   private var counts: [Int] = []
-  private var numbers = GroupedValues<ExactNumber>()
-  private var reals = GroupedValues<Double>()
+  private var numbers = GroupedValues<ExactNumberList>()
+  private var reals = GroupedValues<[Double]>()
   private var distinct: [Int] = []
   private var empties: [Int] = []
   private var least: Extremes
@@ -235,21 +235,16 @@ struct ColumnState {
 
   /// The values of all groups in their order.
   struct Order {
-    fileprivate var numbers: GroupedValues<ExactNumber>.Ordered?
-    fileprivate var reals: GroupedValues<Double>.Ordered?
+    fileprivate var numbers: GroupedValues<ExactNumberList>.Ordered?
+    fileprivate var reals: GroupedValues<[Double]>.Ordered?
   }
 
   /// The order of the values; empty if no function needs it.
   var order: Order {
     guard hasMedian else { return Order() }
-    if isReal {
-      let words = reals.values.map(\.orderedBits)
-      return Order(reals: reals.inOrder(ofGroups: counts.count, by: words) { _, _ in 0 })
-    }
-    return Order(
-      numbers: numbers.inOrder(
-        ofGroups: counts.count, by: ExactNumber.orderedWords(numbers.values),
-        or: ExactNumber.compare))
+    return isReal
+      ? Order(reals: reals.inOrder(ofGroups: counts.count))
+      : Order(numbers: numbers.inOrder(ofGroups: counts.count))
   }
 
   /// The results of a function for some groups.
@@ -276,7 +271,7 @@ struct ColumnState {
 
   private func exactNumbers(
     _ function: Aggregate.Function, name: String, _ groups: [UInt32],
-    _ order: GroupedValues<ExactNumber>.Ordered?
+    _ order: GroupedValues<ExactNumberList>.Ordered?
   ) -> AggregateColumn {
     func column(
       _ kinds: NumberKinds, _ numbers: @escaping (ArraySlice<UInt32>) -> [ExactNumber?]
@@ -332,7 +327,7 @@ struct ColumnState {
 
   /// The results of all groups for a column of reals.
   private func realNumbers(
-    _ function: Aggregate.Function, _ order: GroupedValues<Double>.Ordered?
+    _ function: Aggregate.Function, _ order: GroupedValues<[Double]>.Ordered?
   ) -> [Cell] {
     counts.indices.map { group in
       if counts[group] == 0 { return .missing }

@@ -172,24 +172,6 @@ enum ExactNumber {
     }
     return ExactDecimal.compare(left.decimal, right.decimal)
   }
-
-  /// A word for each number, whose order is that of the numbers; nil if a number has too many digits.
-  static func orderedWords(_ numbers: [ExactNumber]) -> [UInt64]? {
-    // Numbers with the same number of decimals are in the order of their integers.
-    var scale: Int8 = 0
-    for number in numbers {
-      guard case .small(_, let own) = number else { return nil }
-      scale = max(scale, own)
-    }
-    var words: [UInt64] = []
-    words.reserveCapacity(numbers.count)
-    for case .small(let mantissa, let own) in numbers {
-      let (product, overflow) = mantissa.multipliedReportingOverflow(by: powers[Int(scale - own)])
-      if overflow { return nil }
-      words.append(UInt64(bitPattern: product) ^ 1 << 63)
-    }
-    return words
-  }
 }
 
 /// A decimal number with any number of digits.

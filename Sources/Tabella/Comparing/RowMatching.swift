@@ -201,22 +201,62 @@ struct ChangedRows {
   func pairs(
     _ old: [RowDigest], _ oldRows: Range<Int>, _ new: [RowDigest], _ newRows: Range<Int>
   ) -> [(old: Int, new: Int)] {
+    old.withUnsafeBufferPointer { old in
+      new.withUnsafeBufferPointer { new in pairs(old, oldRows, new, newRows) }
+    }
+  }
+
+  private typealias Digests = UnsafeBufferPointer<RowDigest>
+
+  private func pairs(
+    _ old: Digests, _ oldRows: Range<Int>, _ new: Digests, _ newRows: Range<Int>
+  ) -> [(old: Int, new: Int)] {
+    let most = oldRows.count > 8 ? mostEqual(old, oldRows, new, newRows) : columnCount
+    if most < leastEqual { return [] }
+    // If no two rows have more equal cells than the first rows, some best pairs include these: the pair takes the place of at
+    // most one other, because pairs do not cross.
+    var first = 0
+    while first < min(oldRows.count, newRows.count),
+      score(old, oldRows.lowerBound + first, new, newRows.lowerBound + first) == most
+    {
+      first += 1
+    }
+    let rest = bestPairs(old, oldRows.dropFirst(first), new, newRows.dropFirst(first))
+    return (0..<first).map { ($0, $0) } + rest.map { ($0.old + first, $0.new + first) }
+  }
+
+  /// A number of equal cells that no old row exceeds with any new row.
+  private func mostEqual(
+    _ old: Digests, _ oldRows: Range<Int>, _ new: Digests, _ newRows: Range<Int>
+  ) -> Int {
+    var olds = DigestFilter()
+    func isShared(_ digest: (Digests, Int) -> UInt64) -> Bool {
+      olds.removeAll()
+      for row in oldRows { olds.insert(digest(old, row)) }
+      return newRows.contains { olds.mayContain(digest(new, $0)) }
+    }
+    let shared = (0..<columnCount).count { column in
+      isShared { cells, row in cells[row * columnCount + column].first }
+    }
+    let mayBeEqual = shared == columnCount && isShared { cells, row in
+      (0..<columnCount).reduce(0) { digestFold($0 ^ cells[row * columnCount + $1].first, 1 << 63 | 1) }
+    }
+    return mayBeEqual ? columnCount : min(shared, columnCount - 1)
+  }
+
+  private func bestPairs(
+    _ old: Digests, _ oldRows: Range<Int>, _ new: Digests, _ newRows: Range<Int>
+  ) -> [(old: Int, new: Int)] {
     let width = newRows.count + 1
     // The best total for the rows from an old and a new row on.
     var best = [Int](repeating: 0, count: (oldRows.count + 1) * width)
     var scores = best
-    old.withUnsafeBufferPointer { old in
-      new.withUnsafeBufferPointer { new in
-        for left in (0..<oldRows.count).reversed() {
-          for right in (0..<newRows.count).reversed() {
-            let at = left * width + right
-            scores[at] = score(
-              old[((oldRows.lowerBound + left) * columnCount)...],
-              new[((newRows.lowerBound + right) * columnCount)...])
-            best[at] = max(best[at + 1], best[at + width])
-            if scores[at] > 0 { best[at] = max(best[at], scores[at] + best[at + width + 1]) }
-          }
-        }
+    for left in (0..<oldRows.count).reversed() {
+      for right in (0..<newRows.count).reversed() {
+        let at = left * width + right
+        scores[at] = score(old, oldRows.lowerBound + left, new, newRows.lowerBound + right)
+        best[at] = max(best[at + 1], best[at + width])
+        if scores[at] > 0 { best[at] = max(best[at], scores[at] + best[at + width + 1]) }
       }
     }
     var pairs: [(old: Int, new: Int)] = []
@@ -235,17 +275,45 @@ struct ChangedRows {
     return pairs
   }
 
+  /// The least number of equal cells of two versions of a row.
+  private var leastEqual: Int { max(1, columnCount / 2) }
+
   /// The number of equal cells of two rows; 0 if it is less than half of the cells, rounded down.
-  private func score(
-    _ old: Slice<UnsafeBufferPointer<RowDigest>>, _ new: Slice<UnsafeBufferPointer<RowDigest>>
-  ) -> Int {
+  @inline(__always)
+  private func score(_ old: Digests, _ oldRow: Int, _ new: Digests, _ newRow: Int) -> Int {
+    let (oldStart, newStart) = (oldRow * columnCount, newRow * columnCount)
     var unequal = 0
-    for column in 0..<columnCount
-    where old[old.startIndex + column] != new[new.startIndex + column] {
+    for column in 0..<columnCount where old[oldStart + column] != new[newStart + column] {
       unequal += 1
       // Most rows are no versions of each other.
-      if unequal > columnCount - max(1, columnCount / 2) { return 0 }
+      if unequal > columnCount - leastEqual { return 0 }
     }
     return columnCount - unequal
+  }
+}
+
+/// A set of digests in which some others seem to be, too: one in 131,072 for each of its members.
+private struct DigestFilter {
+  private var bits = [UInt64](repeating: 0, count: 1 << 11)
+  private var used: [Int] = []
+
+  private static func place(_ digest: UInt64) -> (word: Int, bit: UInt64) {
+    (Int(digest >> 6 & (1 << 11 - 1)), 1 << (digest & 63))
+  }
+
+  mutating func insert(_ digest: UInt64) {
+    let (word, bit) = DigestFilter.place(digest)
+    bits[word] |= bit
+    used.append(word)
+  }
+
+  func mayContain(_ digest: UInt64) -> Bool {
+    let (word, bit) = DigestFilter.place(digest)
+    return bits[word] & bit != 0
+  }
+
+  mutating func removeAll() {
+    for word in used { bits[word] = 0 }
+    used.removeAll(keepingCapacity: true)
   }
 }

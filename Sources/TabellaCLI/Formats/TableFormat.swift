@@ -397,21 +397,23 @@ struct TableFormat: Format {
   }
 
   /// Appends the bytes of a cell with the space around it. `end` becomes the end of the bytes, unless there are none.
+  /// If nothing limits the line, a cell that is wider than its column moves the rest of the line to the right.
   private func append(
     _ bytes: UnsafeRawBufferPointer, width: Int, _ number: Int, _ column: ShownColumn,
     isMissing: Bool = false, to text: inout [UInt8], end: inout Int
   ) -> Bool {
-    guard width <= column.width else { return false }
+    guard width <= column.width || screen.width == nil else { return false }
     var padding = 0
     if column.fraction > 0, !isMissing, let table {
       let whole = ReadableCells.wholeWidth(bytes, table.columns[column.index])
       padding = max(0, min(column.fraction - (width - whole), column.width - width))
     }
-    let space = column.isRight ? column.width - padding - width : 0
+    let free = max(0, column.width - width)
+    let space = column.isRight ? free - padding : 0
     text += repeatElement(32, count: space)
     text.append(contentsOf: bytes)
     if width > 0 || number == 0 { end = text.count }
-    text += repeatElement(32, count: column.width - space - width)
+    text += repeatElement(32, count: free - space)
     return true
   }
 

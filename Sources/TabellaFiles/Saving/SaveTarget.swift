@@ -164,9 +164,3 @@ final class SaveTarget {
     }
   }
 }
-
-/// A mode in the notation of chmod: `0644`.
-private func octal(_ mode: mode_t) -> String {
-  let digits = String(mode & 0o7777, radix: 8)
-  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-}

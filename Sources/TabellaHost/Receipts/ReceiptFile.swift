@@ -41,19 +41,7 @@ final class ReceiptFile {
 
   /// Bytes from an offset on; fewer at the end of the file.
   func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    var got = 0
-    while got < count {
-      let read = bytes.withUnsafeMutableBytes { buffer in
-        pread(file.raw, buffer.baseAddress! + got, count - got, offset + got)
-      }
-      if read < 0, errno == EINTR { continue }
-      guard read >= 0 else { throw .system(errno, "the receipt cannot be read") }
-      if read == 0 { break }
-      got += read
-    }
-    bytes.removeLast(count - got)
-    return bytes
+    try readFull(file.raw, at: offset, count: count, "the receipt cannot be read")
   }
 }
 

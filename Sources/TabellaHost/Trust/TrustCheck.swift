@@ -166,12 +166,6 @@ func untrusted(_ subject: String, _ check: String, _ finding: String) -> TableEr
   TableError(.denied, "\(subject) is not trusted (\(check)): \(finding)")
 }
 
-/// A mode in octal with four digits, such as 0755.
-func octal(_ mode: UInt32) -> String {
-  let digits = String(mode & 0o7777, radix: 8)
-  return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
-}
-
 /// A path quoted for a shell.
 func quoted(_ path: String) -> String {
   let plain = path.utf8.allSatisfy { byte in

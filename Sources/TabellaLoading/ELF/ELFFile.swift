@@ -17,18 +17,9 @@ struct ELFFile {
     guard offset >= 0, count >= 0, offset <= size, count <= size - offset else {
       throw TableError(.noProvider, "is truncated: \(what) ends beyond the file")
     }
-    var bytes = [UInt8](repeating: 0, count: count)
-    var got = 0
-    while got < count {
-      let read = bytes.withUnsafeMutableBytes { buffer in
-        pread(descriptor, buffer.baseAddress! + got, count - got, offset + got)
-      }
-      if read < 0, errno == EINTR { continue }
-      guard read >= 0 else { throw .system(errno, "cannot be read") }
-      guard read > 0 else {
-        throw TableError(.noProvider, "was shortened while it was read")
-      }
-      got += read
+    let bytes = try readFull(descriptor, at: offset, count: count, "cannot be read")
+    guard bytes.count == count else {
+      throw TableError(.noProvider, "was shortened while it was read")
     }
     return ELFBytes(bytes)
   }

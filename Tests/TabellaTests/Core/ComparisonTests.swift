@@ -454,6 +454,50 @@ private typealias IndexPath = Tabella.IndexPath
         == [.set(row(1), to: row(0)), .move(row(1), to: row(0)), .delete(row(2))])
   }
 
+  /// The pairs of changed rows ascend, each has half of its cells equal, and no other pairs have more equal cells in total.
+  @Test(arguments: 0..<200) func changedRowsHaveTheMostEqualCells(_ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let width = Int.random(in: 1...6, using: &generator)
+    let values = [2, 10, 1000][seed % 3]
+    func rows(_ count: Int) -> [[RowDigest]] {
+      (0..<count).map { _ in
+        (0..<width).map { _ in
+          RowDigest(UInt64.random(in: 0..<UInt64(values), using: &generator) &* 0x9E37_79B9, 1)
+        }
+      }
+    }
+    let old = rows(Int.random(in: 0...40, using: &generator))
+    // The new rows are other rows, or versions of the old ones: in each row, in some columns, or here and there.
+    var new = seed % 4 == 0 ? rows(Int.random(in: 0...40, using: &generator)) : old
+    let changed = (0..<Int.random(in: 1...width, using: &generator)).map { _ in
+      Int.random(in: 0..<width, using: &generator)
+    }
+    for row in new.indices where seed % 4 != 1 || Bool.random(using: &generator) {
+      for column in changed where seed % 4 != 0 {
+        new[row][column] = RowDigest(UInt64(row * width + column) &* 0xBF58_476D_1CE4_E5B9, 2)
+      }
+    }
+    if seed % 4 == 3, !new.isEmpty { new.removeFirst() }
+    func equal(_ left: Int, _ right: Int) -> Int {
+      let count = zip(old[left], new[right]).count { $0 == $1 }
+      return count >= max(1, width / 2) ? count : 0
+    }
+    var best = [[Int]](repeating: Array(repeating: 0, count: new.count + 1), count: old.count + 1)
+    for left in old.indices.reversed() {
+      for right in new.indices.reversed() {
+        best[left][right] = max(
+          best[left + 1][right], best[left][right + 1],
+          equal(left, right) + best[left + 1][right + 1])
+      }
+    }
+    let before: [RowDigest] = rows(2).flatMap { $0 }
+    let pairs = ChangedRows(columnCount: width).pairs(
+      before + old.flatMap { $0 }, 2..<2 + old.count, new.flatMap { $0 }, 0..<new.count)
+    #expect(pairs.reduce(0) { $0 + equal($1.old, $1.new) } == best[0][0])
+    #expect(pairs.allSatisfy { equal($0.old, $0.new) > 0 })
+    #expect(zip(pairs, pairs.dropFirst()).allSatisfy { $0.old < $1.old && $0.new < $1.new })
+  }
+
   @Test func aKeyOccursOnce() throws {
     let columns = [Column("name"), Column("city")]
     let rows: [[Cell]] = [["Ada", "Rome"], ["Bob", "Bonn"], ["Ada", "Oslo"]]

@@ -30,18 +30,28 @@ import Testing
   func wordsHaveTheOrderOfNumbers(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
     let (decimals, digits) = [(0, 1), (4, 1), (9, 9), (0, 18), (2, 17), (18, 1)][seed % 6]
-    let numbers = try Self.numbers(40, decimals: decimals, digits: digits, &generator)
-      .map(Self.number)
-    guard let words = ExactNumber.orderedWords(numbers) else {
+    let list = Self.list(
+      try Self.numbers(40, decimals: decimals, digits: digits, &generator).map(Self.number))
+    guard let word = list.word else {
       #expect(digits + decimals > 18)
       return
     }
-    for (left, word) in zip(numbers, words) {
-      for (right, other) in zip(numbers, words) {
-        let order = ExactNumber.compare(left, right)
-        #expect(order == (word < other ? -1 : word > other ? 1 : 0))
+    for left in 0..<40 {
+      for right in 0..<40 {
+        let order = ExactNumber.compare(list[left], list[right])
+        #expect(order == (word(left) < word(right) ? -1 : word(left) > word(right) ? 1 : 0))
       }
     }
+  }
+
+  private static func list(_ numbers: [ExactNumber]) -> ExactNumberList {
+    var list = ExactNumberList()
+    for number in numbers { list.append(number) }
+    return list
+  }
+
+  private static func text(_ number: ExactNumber) -> String {
+    number.withText(hasComma: false) { String(decoding: $0, as: UTF8.self) }
   }
 
   @Test(arguments: [
@@ -51,7 +61,31 @@ import Testing
     (["0", "0.000000000000000001"], true), (["10", "0.000000000000000001"], false), ([], true),
   ])
   func wordsFitInto64Bits(_ texts: [String], _ fit: Bool) throws {
-    #expect((ExactNumber.orderedWords(try texts.map(Self.number)) != nil) == fit)
+    #expect((Self.list(try texts.map(Self.number)).word != nil) == fit)
+  }
+
+  /// A list returns its numbers as they were appended, with numbers of any length, in any order of the lists.
+  @Test(arguments: 0..<60)
+  func listsKeepNumbers(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let longest = ["12345678901234567890", "0.12345678", "-4611686018427387904", "0.1234567"]
+    func random() -> [String] {
+      Self.numbers(Int.random(in: 0...8, using: &generator), decimals: 7, digits: 11, &generator)
+        + (seed % 3 == 0 ? [] : [longest.randomElement(using: &generator)!])
+    }
+    let (first, second, third) = (random(), random(), random())
+    var list = Self.list(try first.map(Self.number))
+    list.append(contentsOf: Self.list(try second.map(Self.number)))
+    for text in third { list.append(try Self.number(text)) }
+    for value in [Int64.min, .max, 0, 1 << 60, -1 << 60, 1 << 60 - 1] {
+      list.append(ExactNumber(value))
+    }
+    let expected =
+      first + second + third
+      + [Int64.min, .max, 0, 1 << 60, -1 << 60, 1 << 60 - 1].map(\.description)
+    for (index, text) in expected.enumerated() {
+      #expect(Self.text(list[index]) == Self.text(try Self.number(text)))
+    }
   }
 
   /// The values of a group are in their order, and equal ones in the order of their rows.
@@ -59,9 +93,14 @@ import Testing
   func valuesAreInOrder(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
     let groupCount = [1, 3, 40][seed % 3]
-    let texts = Self.numbers(
+    var texts = Self.numbers(
       Int.random(in: 0...300, using: &generator), decimals: 2, digits: 1, &generator)
-    var values = GroupedValues<ExactNumber>()
+    // With this number there are no words.
+    let isLong = seed % 2 == 0
+    if isLong {
+      texts.insert("12345678901234567890.5", at: Int.random(in: 0...texts.count, using: &generator))
+    }
+    var values = GroupedValues<ExactNumberList>()
     var naive = [[ExactNumber]](repeating: [], count: groupCount)
     for text in texts {
       let (number, group) = (
@@ -70,21 +109,15 @@ import Testing
       values.append(number, to: group)
       naive[group].append(number)
     }
-    let words = ExactNumber.orderedWords(values.values)
-    #expect(words != nil)
-    func text(_ number: ExactNumber) -> String {
-      number.withText(hasComma: false) { String(decoding: $0, as: UTF8.self) }
-    }
-    for words in [words, nil] {
-      let ordered = values.inOrder(ofGroups: groupCount, by: words, or: ExactNumber.compare)
-      for (group, numbers) in naive.enumerated() {
-        let expected = numbers.enumerated().sorted {
-          let order = ExactNumber.compare($0.element, $1.element)
-          return order < 0 || order == 0 && $0.offset < $1.offset
-        }
-        for (position, number) in expected.enumerated() {
-          #expect(text(ordered[group, position]) == text(number.element))
-        }
+    #expect((Self.list(naive.flatMap { $0 }).word == nil) == isLong)
+    let ordered = values.inOrder(ofGroups: groupCount)
+    for (group, numbers) in naive.enumerated() {
+      let expected = numbers.enumerated().sorted {
+        let order = ExactNumber.compare($0.element, $1.element)
+        return order < 0 || order == 0 && $0.offset < $1.offset
+      }
+      for (position, number) in expected.enumerated() {
+        #expect(Self.text(ordered[group, position]) == Self.text(number.element))
       }
     }
   }
