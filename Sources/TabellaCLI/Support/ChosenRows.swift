@@ -68,8 +68,10 @@ struct ChosenRows {
         let skipped = number == chosen.start.section ? chosen.start.row : 0
         let most = chosen.perSection.map { skipped.advancedUp(by: $0) } ?? .max
         let first = skipped.advancedUp(by: max(0, range.lowerBound - position))
-        let end = min(
-          most, first.advancedUp(by: range.upperBound - max(position, range.lowerBound)))
+        // A range without an end asks for all rows, also behind other sections.
+        let rest =
+          range.upperBound == .max ? .max : range.upperBound - max(position, range.lowerBound)
+        let end = min(most, first.advancedUp(by: rest))
         let known =
           end == .max
           ? try source.exactNumberOfRows(inSection: number)
