@@ -22,8 +22,10 @@ extension TableComparison {
     /// Rows that were read together. A row refers to them, because a copy of the batch per row would take longer.
     fileprivate final class Block {
       let batch: Batch
+      /// The columns as the table stores them.
+      let stored: [ColumnBatch]
 
-      init(_ batch: Batch) { self.batch = batch }
+      init(_ batch: Batch, stored: [ColumnBatch]) { (self.batch, self.stored) = (batch, stored) }
     }
 
     private let block: Block
@@ -41,6 +43,14 @@ extension TableComparison {
     public subscript(index: Int) -> Cell { block.batch.columns[index][row] }
 
     fileprivate var id: String? { block.batch.id(row) }
+
+    /// The exact text of a cell that the table stores as text, also if it reads as a value of another type. Nil for other
+    /// cells and for a missing one.
+    public func storedText(_ index: Int) -> [UInt8]? {
+      let cells = block.stored[index]
+      guard cells.type == .text, !cells.isMissing(row) else { return nil }
+      return cells.withBytes(at: row) { Array($0) }
+    }
 
     /// Calls `body` with the bytes of a text. Returns nil if the cell is missing or of another type. The bytes are
     /// valid only during the call.
@@ -89,7 +99,7 @@ extension TableComparison {
       of: new, changes.compactMap(\.filledRow), columns.pairs.map(\.new) + columns.inserted,
       includesIDs: false
     ).makeIterator()
-    let none = Row(Row.Block(Batch(rowCount: 0, columns: [])), 0)
+    let none = Row(Row.Block(Batch(rowCount: 0, columns: []), stored: []), 0)
     for change in changes {
       try body(
         Detail(
@@ -112,7 +122,8 @@ extension TableComparison {
       let values = batch.columns.enumerated().map { index, cells in
         index < pairs.count && pairs[index].isText ? cells : all[numbers[index]].values(of: cells)
       }
-      let block = Row.Block(Batch(rowCount: batch.rowCount, columns: values, ids: batch.ids))
+      let block = Row.Block(
+        Batch(rowCount: batch.rowCount, columns: values, ids: batch.ids), stored: batch.columns)
       for row in 0..<batch.rowCount { rows.append(Row(block, row)) }
     }
     return rows

@@ -238,9 +238,13 @@ struct ChangedRows {
     let shared = (0..<columnCount).count { column in
       isShared { cells, row in cells[row * columnCount + column].first }
     }
-    let mayBeEqual = shared == columnCount && isShared { cells, row in
-      (0..<columnCount).reduce(0) { digestFold($0 ^ cells[row * columnCount + $1].first, 1 << 63 | 1) }
-    }
+    let mayBeEqual =
+      shared == columnCount
+      && isShared { cells, row in
+        (0..<columnCount).reduce(0) {
+          digestFold($0 ^ cells[row * columnCount + $1].first, 1 << 63 | 1)
+        }
+      }
     return mayBeEqual ? columnCount : min(shared, columnCount - 1)
   }
 

@@ -28,7 +28,12 @@ extension Column {
     case .text(let text): stored = text
     case .real(let number) where !number.isFinite: return nil
     case .real:
-      stored = value.description.utf8.map {
+      var text = value.description
+      // The text reads as a real again, unless the column reads as integers.
+      if reads != .integer, text.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || 48...57 ~= $0 }) {
+        text += ".0"
+      }
+      stored = text.utf8.map {
         hasDecimalComma && $0 == UInt8(ascii: ".") ? UInt8(ascii: ",") : $0
       }
     case .integer, .boolean, .date: stored = Array(value.description.utf8)

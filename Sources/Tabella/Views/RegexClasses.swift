@@ -14,8 +14,11 @@ struct RegexClasses {
       isBorder[Int(range.upperBound) + 1] = true
     }
     if program.checksWords {
-      for byte in 1..<256 where UInt8(byte).isWordByte != UInt8(byte - 1).isWordByte {
-        isBorder[byte] = true
+      for byte in 1...255 as ClosedRange<UInt8> {
+        let differs =
+          byte.isWordByte != (byte - 1).isWordByte
+          || byte.continuesCharacter != (byte - 1).continuesCharacter
+        if differs { isBorder[Int(byte)] = true }
       }
     }
     for byte in 0..<256 {
@@ -28,4 +31,7 @@ struct RegexClasses {
 extension UInt8 {
   /// Whether the byte is a letter or a digit of ASCII, or `_`: `\w`.
   var isWordByte: Bool { self == 95 || self &- 48 < 10 || (self | 0x20) &- 97 < 26 }
+
+  /// Whether the byte continues a character of UTF-8.
+  var continuesCharacter: Bool { self & 0xC0 == 0x80 }
 }

@@ -145,11 +145,13 @@ extension RegexProgram.Check {
   /// Whether the condition is true between two bytes. `next` is nil at the end of the text.
   func holds(_ before: RegexProgram.Before, _ next: UInt8?) -> Bool {
     let isBorder = (before == .word) != (next?.isWordByte ?? false)
+    // Between two bytes of a character there is no position.
+    let isInside = next?.continuesCharacter ?? false
     return switch self {
     case .start: before == .start
     case .end: next == nil
     case .wordBorder: isBorder
-    case .noWordBorder: !isBorder
+    case .noWordBorder: !isBorder && !isInside
     }
   }
 

@@ -39,7 +39,10 @@ struct DiffEdits: DiffFormat {
             "the sections of the tables differ, and the sections of this table cannot be edited"),
           subject: run.old.subject)
       }
-      if case .insert(let path) = detail.change { newSections.insert(path.section) }
+      if case .insert(let path) = detail.change {
+        newSections.insert(path.section)
+        try trySection(path)
+      }
     } else if let path = detail.change.new, newSections.contains(path.section) {
       laterCount += 1
       return
@@ -60,6 +63,15 @@ struct DiffEdits: DiffFormat {
     }
     try lines.append(detail, as: .edits(byID: run.namesRowsByID), to: &text)
     text.append(10)
+  }
+
+  /// Throws if a new section has no title and the table has only sections with titles. A dry run tells.
+  private func trySection(_ path: IndexPath) throws(Failure) {
+    try Failure.about(run.old.subject) { () throws(TableError) in
+      guard try comparison.new.title(ofSection: path.section) == nil else { return }
+      _ = try run.old.source.editing?.commit(
+        EditBatch([.insertSection(at: 0, title: nil)], isDryRun: true))
+    }
   }
 
   /// Throws if a new row cannot have one of its cells. A dry run tells, because a new row can have cells that cannot be

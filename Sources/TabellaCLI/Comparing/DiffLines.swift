@@ -124,9 +124,31 @@ struct DiffLines {
       if position > 0 { text.append(UInt8(ascii: ",")) }
       JSONValue.append(string: names[number], to: &text)
       text.append(UInt8(ascii: ":"))
-      cellJSON(try value(cells[number], number, use)).append(to: &text)
+      try json(cells, number, use).append(to: &text)
     }
     text.append(UInt8(ascii: "}"))
+  }
+
+  /// The JSON value of a cell. An edit keeps the digits of a number and the form of a date, if both tables store text.
+  private func json(
+    _ cells: TableComparison.Row, _ number: Int, _ use: Use
+  ) throws(Failure) -> JSONValue {
+    let cell = try value(cells[number], number, use)
+    guard case .edits = use, columns.pairs.indices.contains(number) else { return cellJSON(cell) }
+    let pair = columns.pairs[number]
+    guard run.old.source.columns[pair.old].type == .text, let stored = cells.storedText(number)
+    else { return cellJSON(cell) }
+    switch cell {
+    case .integer, .real:
+      // Text that reads as a number has the syntax of JSON, except for the decimal separator.
+      let hasComma = run.new.source.columns[pair.new].hasDecimalComma
+      let point = UInt8(ascii: ".")
+      return .number(
+        String(
+          decoding: stored.map { hasComma && $0 == UInt8(ascii: ",") ? point : $0 }, as: UTF8.self))
+    case .date: return .string(String(decoding: stored, as: UTF8.self))
+    case .missing, .text, .boolean, .binary: return cellJSON(cell)
+    }
   }
 
   /// The cell as a value of the old table's column. Throws if the column cannot hold it.

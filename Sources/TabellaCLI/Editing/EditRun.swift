@@ -233,17 +233,16 @@ struct EditRun {
     )
   }
 
-  /// The source may forbid a move, or lead it elsewhere.
+  /// Checks the moves. The source may forbid a single move, or lead it elsewhere.
+  ///
+  /// The source answers for one move alone. It checks the moves of a larger batch when it commits the batch, because
+  /// another edit can make room, or free a name.
   private func retarget(_ edits: inout [PlannedEdit]) throws(TableError) {
     guard let moving = source.moving else { return }
     guard edits.contains(where: { $0.kind == .move }) else { return }
-    var taken = Set(edits.filter { $0.kind == .insert }.compactMap(\.target))
-    var asked = taken
-    // For each position that the source proposed, the first row that can be free.
-    var free: [IndexPath: Int] = [:]
-    let movesSections = edits.contains { $0.isOfSection && $0.kind != .set }
-    for number in edits.indices where edits[number].kind == .move && !edits[number].isOfSection {
-      guard let path = edits[number].source, let target = edits[number].target else { continue }
+    var asked = Set(edits.filter { $0.kind == .insert }.compactMap(\.target))
+    for edit in edits where edit.kind == .move && !edit.isOfSection {
+      guard let path = edit.source, let target = edit.target else { continue }
       guard asked.insert(target).inserted else {
         throw TableError(
           .invalidArgument, "\(target.noun) is the target of two edits of the batch")
@@ -251,29 +250,23 @@ struct EditRun {
       let movable = try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section)
       guard movable == [true] else {
         // The source may know why.
-        _ = try source.editing?.commit(EditBatch([edits[number].edit], isDryRun: true))
-        throw TableError(.readOnly, "\(edits[number].name) cannot be moved")
+        _ = try source.editing?.commit(EditBatch([edit.edit], isDryRun: true))
+        throw TableError(.readOnly, "\(edit.name) cannot be moved")
       }
-      // The source counts sections as before the batch. It checks the targets when it commits the batch.
-      if movesSections { continue }
-      // The source answers for one move alone. If other edits make room, ask for the last existing position.
-      let count = try source.numberOfRows(
-        inSection: target.section, knowing: target.row.advancedUp(by: 2)
-      ).value
-      let last = max(0, path.section == target.section ? count - 1 : count)
-      let single = IndexPath(section: target.section, row: min(target.row, last))
-      var proposed = try moving.target(ofMoveFrom: path, to: single)
-      if proposed == single { proposed = target }
-      // The source can propose one position for several moves.
-      let first = proposed
-      proposed.row = free[first] ?? first.row
-      while !taken.insert(proposed).inserted { proposed.row += 1 }
-      free[first] = proposed.row + 1
-      edits[number].target = proposed
-      // In a sorted view the new position is known only after the edit.
-      if edits.count == 1, invocation.sort == nil {
-        edits[number].isTargetSure = try keepsGroup(of: path, movedTo: target)
-      }
+    }
+    guard edits.count == 1, let path = edits[0].source, let target = edits[0].target,
+      !edits[0].isOfSection
+    else { return }
+    let count = try source.numberOfRows(
+      inSection: target.section, knowing: target.row.advancedUp(by: 2)
+    ).value
+    let last = max(0, path.section == target.section ? count - 1 : count)
+    let single = IndexPath(section: target.section, row: min(target.row, last))
+    let proposed = try moving.target(ofMoveFrom: path, to: single)
+    if proposed != single { edits[0].target = proposed }
+    // In a sorted view the new position is known only after the edit.
+    if invocation.sort == nil {
+      edits[0].isTargetSure = try keepsGroup(of: path, movedTo: target)
     }
   }
 

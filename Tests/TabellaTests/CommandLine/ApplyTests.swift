@@ -38,6 +38,52 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
   }
 
+  /// A move was checked as if it were alone: its position had to exist without the other moves, and its name had to be
+  /// free before the batch.
+  @Test func movesOfABatchMakeRoomForEachOther() throws {
+    func check(
+      _ batch: String, _ options: String..., path: String, prepare: String, content: String
+    ) throws {
+      _ = try ledgers.shell("rm -rf \(path); " + prepare)
+      try ledgers.folder.write("moves.jsonl", batch)
+      let result = try ledgers.tabella(["apply", path, "moves.jsonl"] + options)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try ledgers.shell("grep -r '' \(path) | LC_ALL=C sort").text == content, "\(batch)")
+      #expect(try ledgers.tabella("undo", path).status == 0)
+    }
+    let exchange = """
+      {"op":"move","row":"0:0","to":"1:end"}
+      {"op":"move","row":"1:0","to":"0:end"}
+      """
+    let rows = "printf 'n,g\\n1,y\\n3,y\\n2,Z\\n4,Z\\n' > g.csv"
+    try check(
+      exchange, "--section-by", "g", path: "g.csv", prepare: rows,
+      content: "1,Z\n2,y\n3,y\n4,Z\nn,g\n")
+    try check(
+      #"{"op":"move","row":"y:0","to":"Z:end"}"# + "\n" + #"{"op":"delete","row":"Z:0"}"#,
+      "--section-by", "g", path: "g.csv", prepare: rows, content: "1,Z\n3,y\n4,Z\nn,g\n")
+    let tree = ["-o", "recursive=true", "-o", "sections=folder"]
+    let files = "mkdir -p box/X box/Y; echo 1 > box/X/a; echo 2 > box/Y/a"
+    let sections = try {
+      _ = try ledgers.shell(files)
+      return try ledgers.tabella(["show", "box", "--json"] + tree)
+    }()
+    let titles = try (jsonObject(sections.text)["sections"] as? [[String: Any]] ?? []).map {
+      $0["title"] as? String
+    }
+    let (x, y) = (titles.firstIndex(of: "X") ?? -1, titles.firstIndex(of: "Y") ?? -1)
+    try check(
+      "{\"op\":\"move\",\"row\":\"\(x):0\",\"to\":\"\(y):end\"}\n"
+        + "{\"op\":\"move\",\"row\":\"\(y):0\",\"to\":\"\(x):end\"}",
+      tree[0], tree[1], tree[2], tree[3], path: "box", prepare: files,
+      content: "box/X/a:2\nbox/Y/a:1\n")
+    try check(
+      "{\"op\":\"move\",\"row\":\"\(x):0\",\"to\":\"\(y):end\"}\n"
+        + "{\"op\":\"set\",\"row\":\"\(x):0\",\"cells\":{\"name\":\"b\"}}",
+      tree[0], tree[1], tree[2], tree[3], path: "box", prepare: files,
+      content: "box/Y/a:2\nbox/Y/b:1\n")
+  }
+
   @Test func aBatch() throws {
     let batch = """
       {"op":"set","row":"id:Bob","cells":{"count":null,"name":"Bo"}}

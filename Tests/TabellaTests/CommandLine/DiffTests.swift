@@ -169,6 +169,33 @@ import Testing
     #expect(refused.errors.contains("sections of this table cannot be edited"))
   }
 
+  /// The lines inserted a section without a title, which `apply` refused.
+  @Test func sectionsWithoutTitlesAreRefused() throws {
+    try write("# A\nq\n", "q\n", "md")
+    let refused = try diff("-o", "sections=headings", "--format", "apply", ending: "md")
+    #expect(refused.status == 4 && refused.output.isEmpty)
+    #expect(refused.errors.contains("a section of a text has a title"), "\(refused.errors)")
+  }
+
+  /// The lines had values instead of the texts of the second file: digits and the form of dates were lost, and `3.0`
+  /// became `3`, an integer.
+  @Test func typedCellsKeepTheirText() throws {
+    let texts = [
+      "id,x,n,d", "1,3.0,7,2024-02-29", "2,0.12345678901234567890123,-1,2024-02-29T01:00:00+02:00",
+      "3,1e5,0,2026-01-01", "",
+    ]
+    try write(
+      "id,x,n,d\n2,1.5,3,2024-01-01\n1,2.5,5,2024-01-01\n", texts.joined(separator: "\n"))
+    let result = try apply("-o types=infer", key: "--key id")
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try ledgers.folder.read("a.csv") == Array(texts.joined(separator: "\n").utf8))
+    // With a decimal comma, JSON has a point.
+    try write("id;x\n1;1,5\n", "id;x\n1;3,0\n")
+    let comma = try apply("-o types=infer -o decimal=,")
+    #expect(comma.status == 0, "\(comma.errors)")
+    #expect(try ledgers.folder.read("a.csv") == Array("id;x\n1;3,0\n".utf8))
+  }
+
   /// Rows of folders have ids, and their order is not compared.
   @Test func folders() throws {
     for (name, mode) in [("old/a", "600"), ("old/b", "644"), ("new/b", "600"), ("new/c", "640")] {

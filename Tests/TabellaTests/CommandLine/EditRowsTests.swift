@@ -143,6 +143,23 @@ import Testing
       "\(early.status) \(early.errors)")
   }
 
+  /// A text without headings had no line for its section, so `[+]` was refused.
+  @Test func aFirstHeadingIsInserted() throws {
+    try folder.write("n.md", "one\ntwo\n")
+    let result = try edit(
+      "n.md -o sections=headings --yes", "printf '[+]\\tNew\\n' >> \"$1\"")
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try text("n.md") == "one\ntwo\n# New\n")
+  }
+
+  /// Two rows that exchanged their groups were refused: each move was checked as if it were alone.
+  @Test func rowsExchangeGroups() throws {
+    try folder.write("g.csv", "n,g\n1,y\n2,Z\n")
+    let result = try edit("g.csv --section-by g --yes", lines("[0]\ty\n2\t2\tZ\n[1]\tZ\n1\t1\ty"))
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try text("g.csv") == "n,g\n1,Z\n2,y\n")
+  }
+
   @Test func processesAreChanged() throws {
     let child = Process()
     child.executableURL = URL(fileURLWithPath: "/bin/sleep")

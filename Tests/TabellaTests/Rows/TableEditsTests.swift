@@ -254,6 +254,9 @@ import Testing
       (real, 5, 5.0), (real, "2.5", 2.5), (real, "", .missing), (real, "x", nil), (real, true, nil),
       (comma, 2.5, "2,5"), (comma, "2,5", "2,5"), (comma, "2.5", nil), (comma, "", ""),
       (comma, .real(.infinity), nil), (comma, 3, "3"),
+      // A column of reals became one of integers, because a whole number lost its fraction.
+      (text, 2.0, "2.0"), (text, -0.0, "-0.0"), (text, 1e300, "1e+300"), (comma, 3.0, "3,0"),
+      (Column("r", reads: .real), 3.0, "3.0"), (Column("i", reads: .integer), 3.0, "3"),
       (Column("i", .integer), 3.0, 3), (Column("i", .integer), 3.5, nil),
       (Column("i", .integer), "3", 3), (Column("d", .date), "1970-01-01", .date(date)),
       (Column("d", .date), 5, nil), (Column("b", .boolean), "TRUE", true),

@@ -7,7 +7,7 @@ import TabellaTerminal
 ///
 /// Tabs separate the cells, which have the escapes of the format `plain`. The numbers count from 1 over all sections.
 /// A line in front of the rows of each section has the section's number in brackets and its title. It is left out for
-/// a table of one section without a title. Lines that begin with `#` are comments.
+/// a table of one section without a title, unless sections can be inserted. Lines that begin with `#` are comments.
 struct RowBuffer {
   /// A section and its rows in the table.
   struct Section {
@@ -68,7 +68,8 @@ struct RowBuffer {
       }
       return (try source.editing?.editableColumns(), source.identity != nil)
     }
-    let hasSectionLines = sections.count != 1 || sections[0].title != nil
+    let hasSectionLines =
+      sections.count != 1 || sections[0].title != nil || source.sectionEditing != nil
     isEditable = table.columns.map { editable?[$0] ?? true }
     self.hasSectionLines = hasSectionLines
     let facts = Facts(
