@@ -207,15 +207,15 @@ public final class RecordReader {
   }
 
   /// Returns the number of the record that begins at `offset` of the text; nil if none begins there.
+  /// - Complexity: O(log(page)) if the record is in the current page. Otherwise like ``page(with:waits:)``.
   public func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
+    if let page, page.offset(of: page.numbers.lowerBound)..<page.end ~= offset {
+      return page.number(ofRecordAt: offset)
+    }
     try index.know(recordsUpTo: offset)
     guard var position = index.position(beforeOffset: offset) else { return nil }
     while let page = try page(with: position.number) {
-      if page.end > offset {
-        return page.numbers.first { page.offset(of: $0) >= offset }.flatMap {
-          page.offset(of: $0) == offset ? $0 : nil
-        }
-      }
+      if page.end > offset { return page.number(ofRecordAt: offset) }
       position = (page.numbers.upperBound, page.end)
     }
     return nil
@@ -455,6 +455,12 @@ public struct RecordPage {
   /// The offset in the text after the last record.
   public var end: Int {
     min(offset + filled, offset + Int(separators[Int(ends[numbers.count - 1]) - 1]) + 1)
+  }
+
+  /// The number of the record that begins at an offset of the text; nil if none of the page does.
+  fileprivate func number(ofRecordAt offset: Int) -> Int? {
+    let number = numbers.partitioningIndex { self.offset(of: $0) >= offset }
+    return numbers.contains(number) && self.offset(of: number) == offset ? number : nil
   }
 
   /// The indices of a record's fields.

@@ -38,50 +38,51 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
   }
 
-  /// A move was checked as if it were alone: its position had to exist without the other moves, and its name had to be
-  /// free before the batch.
-  @Test func movesOfABatchMakeRoomForEachOther() throws {
-    func check(
-      _ batch: String, _ options: String..., path: String, prepare: String, content: String
-    ) throws {
-      _ = try ledgers.shell("rm -rf \(path); " + prepare)
-      try ledgers.folder.write("moves.jsonl", batch)
-      let result = try ledgers.tabella(["apply", path, "moves.jsonl"] + options)
-      #expect(result.status == 0, "\(result.errors)")
-      #expect(try ledgers.shell("grep -r '' \(path) | LC_ALL=C sort").text == content, "\(batch)")
-      #expect(try ledgers.tabella("undo", path).status == 0)
-    }
-    let exchange = """
-      {"op":"move","row":"0:0","to":"1:end"}
-      {"op":"move","row":"1:0","to":"0:end"}
-      """
-    let rows = "printf 'n,g\\n1,y\\n3,y\\n2,Z\\n4,Z\\n' > g.csv"
-    try check(
-      exchange, "--section-by", "g", path: "g.csv", prepare: rows,
-      content: "1,Z\n2,y\n3,y\n4,Z\nn,g\n")
-    try check(
+  /// A move was checked as if it were alone: its position had to exist without the other edits.
+  @Test(arguments: [
+    (
+      #"{"op":"move","row":"0:0","to":"1:end"}"# + "\n"
+        + #"{"op":"move","row":"1:0","to":"0:end"}"#, "n,g\n1,Z\n3,y\n2,y\n4,Z\n"
+    ),
+    (
       #"{"op":"move","row":"y:0","to":"Z:end"}"# + "\n" + #"{"op":"delete","row":"Z:0"}"#,
-      "--section-by", "g", path: "g.csv", prepare: rows, content: "1,Z\n3,y\n4,Z\nn,g\n")
-    let tree = ["-o", "recursive=true", "-o", "sections=folder"]
-    let files = "mkdir -p box/X box/Y; echo 1 > box/X/a; echo 2 > box/Y/a"
-    let sections = try {
-      _ = try ledgers.shell(files)
-      return try ledgers.tabella(["show", "box", "--json"] + tree)
-    }()
-    let titles = try (jsonObject(sections.text)["sections"] as? [[String: Any]] ?? []).map {
-      $0["title"] as? String
+      "n,g\n1,Z\n3,y\n4,Z\n"
+    ),
+  ])
+  func movesBetweenGroupsMakeRoomForEachOther(_ batch: String, _ content: String) throws {
+    let rows = "n,g\n1,y\n3,y\n2,Z\n4,Z\n"
+    try ledgers.folder.write("g.csv", rows)
+    try ledgers.folder.write("moves.jsonl", batch)
+    let result = try ledgers.tabella("apply", "g.csv", "moves.jsonl", "--section-by", "g")
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try ledgers.folder.read("g.csv") == Array(content.utf8))
+    #expect(try ledgers.tabella("undo", "g.csv").status == 0)
+    #expect(try ledgers.folder.read("g.csv") == Array(rows.utf8))
+  }
+
+  /// A move was checked as if it were alone: its name had to be free before the batch.
+  @Test(arguments: [
+    (#"{"op":"move","row":"id:Y","to":"X:end"}"#, "box/X/a:2\nbox/Y/a:1\n"),
+    (#"{"op":"set","row":"id:X","cells":{"name":"b"}}"#, "box/Y/a:2\nbox/Y/b:1\n"),
+    (#"{"op":"delete","row":"id:Y"}"#, "box/Y/a:1\n"),
+  ])
+  func movesBetweenFoldersFreeNames(_ other: String, _ content: String) throws {
+    _ = try ledgers.shell("mkdir -p box/X box/Y; echo 1 > box/X/a; echo 2 > box/Y/a")
+    let tree = ["-o", "recursive=true", "-o", "sections=folder", "-o", "permanent=true"]
+    let sections =
+      try jsonObject(ledgers.tabella(["show", "box", "--json"] + tree).text)["sections"]
+      as? [[String: Any]]
+    // The ids of the files, by the titles of their sections.
+    var batch = #"{"op":"move","row":"id:X","to":"Y:end"}"# + "\n" + other
+    for title in ["X", "Y"] {
+      let section = try #require(sections?.first { $0["title"] as? String == title })
+      let id = try #require((section["rows"] as? [[String: Any]])?.first?["id"] as? String)
+      batch = batch.replacingOccurrences(of: "id:\(title)", with: "id:\(id)")
     }
-    let (x, y) = (titles.firstIndex(of: "X") ?? -1, titles.firstIndex(of: "Y") ?? -1)
-    try check(
-      "{\"op\":\"move\",\"row\":\"\(x):0\",\"to\":\"\(y):end\"}\n"
-        + "{\"op\":\"move\",\"row\":\"\(y):0\",\"to\":\"\(x):end\"}",
-      tree[0], tree[1], tree[2], tree[3], path: "box", prepare: files,
-      content: "box/X/a:2\nbox/Y/a:1\n")
-    try check(
-      "{\"op\":\"move\",\"row\":\"\(x):0\",\"to\":\"\(y):end\"}\n"
-        + "{\"op\":\"set\",\"row\":\"\(x):0\",\"cells\":{\"name\":\"b\"}}",
-      tree[0], tree[1], tree[2], tree[3], path: "box", prepare: files,
-      content: "box/Y/a:2\nbox/Y/b:1\n")
+    try ledgers.folder.write("moves.jsonl", batch)
+    let result = try ledgers.tabella(["apply", "box", "moves.jsonl"] + tree)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try ledgers.shell("grep -r '' box | LC_ALL=C sort").text == content)
   }
 
   @Test func aBatch() throws {
