@@ -134,7 +134,7 @@ extension LiveTable {
   private func editability(
     of path: IndexPath, _ editing: any TableEditing
   ) throws(TableError) -> RowEditability {
-    try editing.editability(ofRows: path.row..<path.row + 1, inSection: path.section).first ?? []
+    try knownEditability.of(path, editing, in: source)
   }
 
   func stageDeletion(of rowID: Int64) throws(TableError) {

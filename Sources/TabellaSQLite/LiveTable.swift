@@ -30,7 +30,11 @@ final class LiveTable {
   /// The receipt of the edits, from the commit of this table to the end of the whole transaction.
   var receipt: Receipt?
   /// The numbers of rows in the present version.
-  private var numbering: RowNumbering?
+  private var numbering: RowNumbering? {
+    didSet { if numbering == nil { knownEditability = KnownEditability() } }
+  }
+  /// The rows of the present version that the transaction has asked about.
+  var knownEditability = KnownEditability()
 
   init(
     _ connection: Connection, _ arguments: TableArguments, isOfFunction: Bool

@@ -5,6 +5,7 @@ import TabellaHost
 
 extension LiveTable {
   func begin() {
+    knownEditability = KnownEditability()
     staged = StagedEdits()
     savepoints = []
     receipt = nil
