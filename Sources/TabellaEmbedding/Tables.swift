@@ -57,7 +57,13 @@ public func tabella_embed_join(
     }
     let tables = try list(tables, count, "tables").map { object($0, EmbeddedTable.self) }
     var sources: [SharedSource] = []
-    for table in tables {
+    for (number, table) in tables.enumerated() {
+      guard !tables[..<number].contains(where: { $0.source === table.source }) else {
+        // Its changes would reach only one of its places.
+        throw TableError(
+          .invalidArgument, "\(table.name) is given twice; open its location again for another copy"
+        )
+      }
       guard table.host === host else {
         throw TableError(.invalidArgument, "the tables belong to different hosts")
       }

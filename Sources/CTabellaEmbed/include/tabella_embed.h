@@ -137,8 +137,8 @@ TABELLA_EMBED_EXPORT int32_t tabella_embed_open(
     tabella_embed_host *TABELLA_NONNULL host, const tabella_embed_request *TABELLA_NONNULL request,
     tabella_embed_table *TABELLA_NULLABLE *TABELLA_NONNULL out, tabella_error *TABELLA_NONNULL error);
 
-/* Joins tables of one host: their sections one after the other, columns united by name. The caller
- * releases `out`; the tables stay the caller's. */
+/* Joins tables of one host: their sections one after the other, columns united by name. No table may be
+ * given twice. The caller releases `out`; the tables stay the caller's. */
 TABELLA_EMBED_EXPORT int32_t tabella_embed_join(
     tabella_embed_table *TABELLA_NONNULL const *TABELLA_NONNULL tables, int64_t table_count,
     tabella_embed_table *TABELLA_NULLABLE *TABELLA_NONNULL out, tabella_error *TABELLA_NONNULL error);

@@ -109,6 +109,12 @@ public final class LiveFile {
     if case .other(let isEmpty) = look.path {
       return try takeOther(source, bytes, look, isEmpty: isEmpty)
     }
+    let shown = source.shownFile.file.fingerprint
+    if look.path == .same, look.file != shown, look.file.isOfSameContent(as: shown) {
+      // Its permissions or names have changed. An edit of the shown state would be a conflict.
+      return try reread(
+        source, try OpenFile(duplicating: bytes.file.descriptor), holds: isHolding(bytes))
+    }
     if isHolding(bytes) {
       if hasEnded(look.file, bytes.file) { return try extend(source, bytes, holds: false) }
       expect(in: age(look.file) < pace.rest ? pace.rest : pace.patience)

@@ -47,7 +47,10 @@ def open(
 
 
 def join(tables: Sequence[Table]) -> Table:
-    """Joins tables: their sections one after the other, columns united by name. All must have the same host."""
+    """Joins tables: their sections one after the other, columns united by name.
+
+    All must have the same host, and none may be given twice.
+    """
     tables = tables_of(tables)
     return (tables[0]._host if tables else default_host()).join(tables)
 

@@ -163,6 +163,8 @@ import Testing
     #expect(try code { _ = try host.open(path, options: ["": "1"]) } == invalid)
     #expect(try code { _ = try host.open(path, flags: 8) } == invalid)
     #expect(try code { _ = try host.join([]) } == invalid)
+    // A change of the table reached only one of its places, and the other one showed wrong rows.
+    #expect(try code { _ = try host.join([table, table]) } == invalid)
     #expect(try code { _ = try host.join([table, EmbedHost().open(path)]) } == invalid)
     #expect(try code { _ = try table.shaped(filters: ["nothing"]) } == invalid)
     #expect(try code { _ = try table.shaped(sort: "none:desc") } == invalid)

@@ -137,6 +137,22 @@ import Testing
     try followed.settle()
   }
 
+  /// A pull left the old change time of a file behind, so every edit was a conflict until the table was opened again.
+  @Test func aFileWithOtherPermissionsCanBeEdited() throws {
+    let file = try file("t.csv", "a,b\n1,2\n")
+    let followed = try csv(file)
+    try followed.pull()
+    #expect(chmod(file.path, 0o600) == 0)
+    try followed.pull()
+    #expect(followed.changes == [])
+    try followed.settle()
+    let editing = try #require(followed.source.editing)
+    let batch = EditBatch(
+      [.set(.path(row(0)), cells: [1: "3"])], version: try followed.source.version())
+    #expect(try editing.commit(batch).outcomes.allSatisfy { $0.code == nil })
+    #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "a,b\n1,3\n")
+  }
+
   @Test func aRecordWithoutAnEndWaitsUntilTheFileIsAtRest() throws {
     let file = try file("t.csv", "a,b\n1,2\n")
     let followed = try csv(file, rest: 0.1)
