@@ -30,7 +30,7 @@ struct SectionFinder {
   }
 
   /// Whether all lines of a section are known.
-  func isEnded(_ section: Int) -> Bool { isComplete || section + 1 < sections.count }
+  func isEnded(_ section: Int) -> Bool { isComplete || section < sections.count - 1 }
 
   /// Reads page by page until `isEnough` returns true or the text ends.
   mutating func read(

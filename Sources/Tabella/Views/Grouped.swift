@@ -111,7 +111,7 @@ public final class GroupedSource: MappedSource {
 
   override func mappedCount(ofBaseSection section: Int) -> Count {
     guard let starts = index?.baseStarts else { return BaseChanges.unknownCount }
-    guard starts.indices.contains(section + 1) else { return .exact(0) }
+    guard section >= 0, section < starts.count - 1 else { return .exact(0) }
     return .exact(starts[section + 1] - starts[section])
   }
 
@@ -149,7 +149,7 @@ public final class GroupedSource: MappedSource {
 
   override func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? {
     let index = try grouped()
-    guard index.baseStarts.indices.contains(path.section + 1) else { return nil }
+    guard path.section >= 0, path.section < index.baseStarts.count - 1 else { return nil }
     let number = index.baseStarts[path.section] + path.row
     guard number < index.baseStarts[path.section + 1] else { return nil }
     let group = Int(index.groups.groupOfRow[number])

@@ -56,7 +56,7 @@ struct GroupedEditPolicy: EditPolicy {
     ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
   ) throws(TableError) -> IndexPath {
     let index = try grouped()
-    guard index.baseStarts.indices.contains(target.section + 1) else { return proposed }
+    guard target.section >= 0, target.section < index.baseStarts.count - 1 else { return proposed }
     let isBehind = target.section == source.section && target.row >= source.row
     // The first base row after the moved row.
     let next = index.number(target) + (isBehind ? 1 : 0)

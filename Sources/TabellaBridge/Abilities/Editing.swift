@@ -129,6 +129,14 @@ private func exportEdits(_ batch: EditBatch, _ arena: ExportedMemory) -> tabella
 ///
 /// Throws ``TableError`` with `.invalidArgument` for a batch that makes no sense.
 package func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBatch {
+  do throws(TableError) { return try edits(of: raw) } catch {
+    // A caller made the batch, and not a provider.
+    guard error.code == .misbehaved else { throw error }
+    throw TableError(.invalidArgument, error.message)
+  }
+}
+
+private func edits(of raw: tabella_edit_batch) throws(TableError) -> EditBatch {
   guard (0...Int64(Int32.max)).contains(raw.edit_count), raw.edit_count == 0 || raw.edits != nil
   else { throw TableError(.invalidArgument, "a batch of \(raw.edit_count) edits") }
   var edits: [EditBatch.Edit] = []

@@ -107,7 +107,7 @@ class Source:
             return 1, True
         with self:
             count = c.Count()
-            self._call(self._sections.count, at_least, byref(count))
+            self._call(self._sections.count, min(at_least, EVERYTHING), byref(count))
             return count.value, count.exact == 1
 
     def title(self, section: int, which: int) -> str | bytes | None:
@@ -123,7 +123,7 @@ class Source:
         """The number of rows of a section, and whether it is exact."""
         with self:
             count = c.Count()
-            self._call(self._functions.row_count, section, at_least, byref(count))
+            self._call(self._functions.row_count, section, min(at_least, EVERYTHING), byref(count))
             return count.value, count.exact == 1
 
     # Rows

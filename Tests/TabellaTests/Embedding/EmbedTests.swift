@@ -166,6 +166,15 @@ import Testing
     // A change of the table reached only one of its places, and the other one showed wrong rows.
     #expect(try code { _ = try host.join([table, table]) } == invalid)
     #expect(try code { _ = try host.join([table, EmbedHost().open(path)]) } == invalid)
+    // The length of an id was said to break the contract, as if a provider had chosen it.
+    let editable = try host.open(path)
+    var edit = tabella_edit()
+    edit.kind = TABELLA_EDIT_SET
+    try [UInt8](repeating: 65, count: 4).withUnsafeBytes {
+      edit.id = tabella_string(
+        bytes: $0.baseAddress!.assumingMemoryBound(to: CChar.self), length: -3)
+      #expect(try code { _ = try editable.commit([edit]) } == invalid)
+    }
     #expect(try code { _ = try table.shaped(filters: ["nothing"]) } == invalid)
     #expect(try code { _ = try table.shaped(sort: "none:desc") } == invalid)
     #expect(try code { _ = try table.shaped(flags: 2) } == invalid)

@@ -176,6 +176,30 @@ import Testing
     try expect(try open(""), [(nil, [])])
   }
 
+  /// The largest section number ended the process.
+  @Test(arguments: ["headings", "paragraphs"])
+  func hugeSectionNumbersAreNotFound(_ sections: String) throws {
+    let source = try open("# a\nb\n\n# c\nd\n", ["sections": sections])
+    let views: [any TableDataSource] = [
+      source, try source.filtered(by: [], search: Array("b".utf8)),
+      try source.grouped(by: Grouping(column: 0)),
+    ]
+    for view in views {
+      for section in [Int.max, .max - 1, 1 << 40] {
+        let calls: [() throws -> Void] = [
+          { _ = try view.numberOfRows(inSection: section, knowing: 1) },
+          { _ = try view.numberOfRows(inSection: section, knowing: .max) },
+          { _ = try view.rows(RowRequest(section: section, first: 0, count: 1, columns: [0])) },
+          { _ = try view.sections?.title(.header, ofSection: section) },
+          { _ = try view.editing?.editability(ofRows: 0..<1, inSection: section) },
+        ]
+        for (number, call) in calls.enumerated() {
+          #expect(throws: TableError.self, "call \(number), \(section)") { try call() }
+        }
+      }
+    }
+  }
+
   /// Sections are found only as far as requested.
   @Test func sectionsAreFoundAsNeeded() throws {
     let text = (0..<200_000).map { "# \($0)\nline\n" }.joined()
