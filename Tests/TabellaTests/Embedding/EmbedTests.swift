@@ -170,9 +170,9 @@ import Testing
     let editable = try host.open(path)
     var edit = tabella_edit()
     edit.kind = TABELLA_EDIT_SET
-    try [UInt8](repeating: 65, count: 4).withUnsafeBytes {
+    try [UInt8](repeating: 65, count: 4).withUnsafeBytes { (bytes) throws -> Void in
       edit.id = tabella_string(
-        bytes: $0.baseAddress!.assumingMemoryBound(to: CChar.self), length: -3)
+        bytes: bytes.baseAddress!.assumingMemoryBound(to: CChar.self), length: -3)
       #expect(try code { _ = try editable.commit([edit]) } == invalid)
     }
     #expect(try code { _ = try table.shaped(filters: ["nothing"]) } == invalid)
