@@ -58,7 +58,12 @@ static void go_on_at(int number) {
     sigaction(number, &action, NULL);
 }
 
-void tabella_system_survive_file_limit(void) { go_on_at(SIGXFSZ); }
+void tabella_system_survive_file_limit(void) {
+    struct sigaction now;
+    bool is_default = sigaction(SIGXFSZ, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO)
+        && now.sa_handler == SIG_DFL;
+    if (is_default) go_on_at(SIGXFSZ);
+}
 
 static bool ends_by_broken_pipe;
 

@@ -1,3 +1,4 @@
+import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaBridge
@@ -29,6 +30,9 @@ public final class Host {
 
   /// Creates a host for the providers on a search path, and for those that are linked into this program. Reads
   /// manifests, but runs no code of providers.
+  ///
+  /// If SIGXFSZ has its default action, it gets a handler that does nothing. A save beyond the limit on file sizes is then
+  /// an error, and does not end the program.
   public init(
     searchPath: SearchPath = .standard, pins: Pins = .standard, linked: [LinkedProvider] = []
   ) {
@@ -38,6 +42,7 @@ public final class Host {
     installation = searchPath.installation
     self.pins = pins
     self.linked = linked
+    tabella_system_survive_file_limit()
   }
 
   /// The process in which providers run.

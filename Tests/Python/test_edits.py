@@ -246,6 +246,21 @@ class Edits(Case):
             batch.append(line="NEW", section=table.sections["B"])
         self.assertEqual((self.folder / "n.md").read_text(), text)
 
+    def test_sections_of_other_tables_are_refused(self):
+        # Only the number was used, so another section was deleted with its rows.
+        text = "# A\na1\n# B\nb1\n"
+        table = self.open(text, "n.md", options={"sections": "headings"}, editing=True)
+        view = table.section_by("line:letter")
+        for edit in (
+            lambda batch: batch.delete(view.sections[1]),
+            lambda batch: batch.set(view.sections[1], title="X"),
+            lambda batch: batch.move(view.sections[1], 0),
+            lambda batch: batch.append(line="NEW", section=view.sections[1]),
+        ):
+            with self.assertRaisesRegex(tabella.InvalidArgument, "another table or view"), table.edit() as batch:
+                edit(batch)
+        self.assertEqual((self.folder / "n.md").read_text(), text)
+
     def test_another_table_of_the_same_source_conflicts_until_it_is_refreshed(self):
         table = self.edited()
         view = table.filter("city = Rome")

@@ -102,7 +102,8 @@ typedef struct tabella_embed_settings {
   uint32_t flags;    /* TABELLA_EMBED_WEAK_ISOLATION */
 } tabella_embed_settings;
 
-/* Creates a host. `settings` may be null. The caller releases `out`. */
+/* Creates a host. `settings` may be null. The caller releases `out`. If SIGXFSZ has its default action, it
+ * gets a handler that does nothing, so that a limit on file sizes is an error of the save. */
 TABELLA_EMBED_EXPORT int32_t tabella_embed_host_create(
     const tabella_embed_settings *TABELLA_NULLABLE settings,
     tabella_embed_host *TABELLA_NULLABLE *TABELLA_NONNULL out, tabella_error *TABELLA_NONNULL error);
@@ -124,7 +125,9 @@ TABELLA_EMBED_EXPORT int32_t tabella_embed_providers(
 #define TABELLA_EMBED_EDITING 1u
 
 typedef struct tabella_embed_request {
-  tabella_string location; /* A path, or "scheme:rest". */
+  /* A path, or "scheme:rest". A relative path is looked up again later, so use an absolute one if the
+   * program changes its current directory. */
+  tabella_string location;
   tabella_string provider; /* A provider's id; absent: the provider that fits. */
   const tabella_option_value *TABELLA_NULLABLE options;
   int64_t option_count;

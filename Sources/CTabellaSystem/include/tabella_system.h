@@ -212,7 +212,7 @@ const char *_Nullable tabella_system_shortage(void);
 void tabella_system_end_cleanly(void);
 
 /* From now on, a write beyond the limit on file sizes (ulimit -f) fails with EFBIG instead of ending
- * the program. */
+ * the program. A handler that the program has installed stays. */
 void tabella_system_survive_file_limit(void);
 
 /* From now on, a write without a reader fails with EPIPE instead of ending the program, so that it can

@@ -121,7 +121,7 @@ class Batch:
         self, cells: Mapping[str, CellValue] | Row | None = None, /, *, section: int | Section = 0, **more: CellValue
     ) -> None:
         """Inserts a row at the end of a section, whose number counts before the batch."""
-        place, values = _section_number("section", section), _cells(cells, more)
+        place, values = self._section_number("section", section), _cells(cells, more)
         edit = self._make(_INSERT)
         self._appends.append((place, edit))
         self._put(edit, values, False)
@@ -163,7 +163,7 @@ class Batch:
         if isinstance(row, str):
             return row, None
         if isinstance(row, Section):
-            return None, row.path
+            return None, Path(self._section_number("row", row), -1)
         source = self._table._open_source()
         if isinstance(row, Row):
             if row.id is not None:
@@ -176,6 +176,17 @@ class Batch:
         if path.row >= 0 and source.has_volatile_order():
             raise InvalidArgument("the order of the rows can change at any time; name the row by its id")
         return None, path
+
+    def _section_number(self, name: str, section: Any) -> int:
+        if isinstance(section, Section):
+            if section._table is not self._table:
+                raise InvalidArgument(
+                    f"{name} is a section of another table or view; use one of the edited table, or its number"
+                )
+            return section.number
+        if not hasattr(section, "__index__"):
+            raise wrong(name, "a Section or its number", section)
+        return number(name, section)
 
     def _put(self, edit: c.Edit, cells: dict[str, CellValue], is_section: bool) -> None:
         made = []
@@ -302,14 +313,6 @@ def _cells(cells: Any, more: dict[str, CellValue]) -> dict[str, CellValue]:
     if not isinstance(cells, Mapping):
         raise wrong("cells", "a dictionary from names of columns to values", cells)
     return {**cells, **more}
-
-
-def _section_number(name: str, section: Any) -> int:
-    if isinstance(section, Section):
-        return section.number
-    if not hasattr(section, "__index__"):
-        raise wrong(name, "a Section or its number", section)
-    return number(name, section)
 
 
 def result_of(struct: c.EmbedEdit, dry_run: bool) -> EditResult:
