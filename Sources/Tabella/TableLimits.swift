@@ -10,12 +10,15 @@ public enum TableLimits {
 }
 
 extension IndexPath {
-  /// Returns the path. Throws ``TableError`` with `.misbehaved` if it is outside the limits.
+  /// Returns the path. Throws ``TableError`` with `code` if it is outside the limits.
   ///
   /// `mayBeSection` allows the path of a section.
-  public func checked(mayBeSection: Bool = false) throws(TableError) -> IndexPath {
+  @discardableResult
+  public func checked(
+    mayBeSection: Bool = false, else code: TableError.Code = .misbehaved
+  ) throws(TableError) -> IndexPath {
     guard 0...TableLimits.sections ~= section, (mayBeSection ? -1 : 0)...TableLimits.rows ~= row
-    else { throw TableError(.misbehaved, "\(section):\(row) is not a position in a table") }
+    else { throw TableError(code, "\(section):\(row) is not a position in a table") }
     return self
   }
 }

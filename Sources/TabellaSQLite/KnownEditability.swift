@@ -11,7 +11,7 @@ struct KnownEditability {
 
   /// The maximum number of rows to ask about at once.
   private static let most = 256
-  /// The number of rows between two changes that are close at least.
+  /// A row follows the known ones if at most so many rows, or as many as are known, lie between them.
   private static let gap = 8
 
   /// Whether a row can be edited and deleted. If the row is close behind the known ones, asks about further rows.

@@ -44,10 +44,7 @@ extension CheckedSource {
   package func target(
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath {
-    for path in [source, proposed] where (try? path.checked()) == nil {
-      throw TableError(
-        .invalidArgument, "\(path.section):\(path.row) is not a position in a table")
-    }
+    for path in [source, proposed] { try path.checked(else: .invalidArgument) }
     return try call("moving.target") { base throws(TableError) in
       try offered(base.moving).target(ofMoveFrom: source, to: proposed).checked()
     }

@@ -182,6 +182,9 @@ struct ChangedRows {
   /// The maximum number of comparisons in a window, and of rows in each side of a divided window.
   private static let most = (comparisons: 1 << 12, rows: 64)
 
+  /// The number of old rows up to which all pairs are compared at once.
+  private static let few = 8
+
   let columnCount: Int
 
   /// Divides large gaps, so that the work is proportional to the number of rows.
@@ -211,7 +214,8 @@ struct ChangedRows {
   private func pairs(
     _ old: Digests, _ oldRows: Range<Int>, _ new: Digests, _ newRows: Range<Int>
   ) -> [(old: Int, new: Int)] {
-    let most = oldRows.count > 8 ? mostEqual(old, oldRows, new, newRows) : columnCount
+    let most =
+      oldRows.count > ChangedRows.few ? mostEqual(old, oldRows, new, newRows) : columnCount
     if most < leastEqual { return [] }
     // If no two rows have more equal cells than the first rows, some best pairs include these: the pair takes the place of at
     // most one other, because pairs do not cross.

@@ -117,7 +117,7 @@ struct EditRun {
       try checkAbilities(
         movesRows: edits.contains { $0.kind == .move && !$0.isOfSection },
         editsSections: edits.contains(where: \.isOfSection))
-      try retarget(&edits)
+      try checkMoves(&edits)
       return edits
     }
     return try make(edits, asks: !invocation.isConfirmed && !invocation.isDryRun)
@@ -190,7 +190,7 @@ struct EditRun {
       table: table, chosen: ChosenRows(table, range: invocation.range),
       choosesByPosition: invocation.choosesByPosition)
     var edits = try planner.plan(requests)
-    try retarget(&edits)
+    try checkMoves(&edits)
     return edits
   }
 
@@ -237,26 +237,20 @@ struct EditRun {
   ///
   /// The source answers for one move alone. It checks the moves of a larger batch when it commits the batch, because
   /// another edit can make room, or free a name.
-  private func retarget(_ edits: inout [PlannedEdit]) throws(TableError) {
-    guard let moving = source.moving else { return }
-    guard edits.contains(where: { $0.kind == .move }) else { return }
+  private func checkMoves(_ edits: inout [PlannedEdit]) throws(TableError) {
+    let moves = edits.filter { $0.kind == .move && !$0.isOfSection && $0.source != nil }
+    guard let moving = source.moving, !moves.isEmpty else { return }
     var asked = Set(edits.filter { $0.kind == .insert }.compactMap(\.target))
-    for edit in edits where edit.kind == .move && !edit.isOfSection {
-      guard let path = edit.source, let target = edit.target else { continue }
-      guard asked.insert(target).inserted else {
-        throw TableError(
-          .invalidArgument, "\(target.noun) is the target of two edits of the batch")
-      }
-      let movable = try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section)
-      guard movable == [true] else {
-        // The source may know why.
-        _ = try source.editing?.commit(EditBatch([edit.edit], isDryRun: true))
-        throw TableError(.readOnly, "\(edit.name) cannot be moved")
-      }
+    for target in moves.compactMap(\.target) where !asked.insert(target).inserted {
+      throw TableError(.invalidArgument, "\(target.noun) is the target of two edits of the batch")
     }
-    guard edits.count == 1, let path = edits[0].source, let target = edits[0].target,
-      !edits[0].isOfSection
-    else { return }
+    let paths = moves.compactMap(\.source)
+    for (edit, isMovable) in zip(moves, try source.movability(at: paths)) where !isMovable {
+      // The source may know why.
+      _ = try source.editing?.commit(EditBatch([edit.edit], isDryRun: true))
+      throw TableError(.readOnly, "\(edit.name) cannot be moved")
+    }
+    guard edits.count == 1, let path = edits[0].source, let target = edits[0].target else { return }
     let count = try source.numberOfRows(
       inSection: target.section, knowing: target.row.advancedUp(by: 2)
     ).value
