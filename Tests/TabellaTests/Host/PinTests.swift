@@ -272,6 +272,8 @@ private typealias Host = TabellaHost.Host
     #expect(tabella_system_lock(descriptor) == 0)
     let error = try refusal { try pins.change(adding: []) }
     #expect(error.code == .conflict && error.message.contains("another process"))
+    // Closing alone did not unlock while a program that another test started had a copy of the descriptor.
+    #expect(tabella_system_unlock(descriptor) == 0)
     close(descriptor)
     #expect(throws: Never.self) { try pins.change(adding: []) }
   }
