@@ -32,8 +32,7 @@ public final class EditableFile {
   /// The maximum size of a file in bytes.
   public static let limit = 256 << 20
 
-  /// The path by which the file was opened.
-  public let path: [UInt8]
+  private let lastingPath: LastingPath
   /// The bytes of the file, as it was opened, saved or pulled last.
   public private(set) var bytes: [UInt8]
   private var file: OpenFile
@@ -44,11 +43,14 @@ public final class EditableFile {
   ///
   /// Throws ``TableError`` with `.notFound`, `.denied` or `.io`, and `.notSupported` if the file is too large.
   public init(path: [UInt8], options: [String: String] = [:]) throws(TableError) {
-    self.path = path
+    lastingPath = LastingPath(path)
     for (name, value) in options { _ = try self.options.take(name, value) }
     file = try ShownFile.open(path)
     bytes = try EditableFile.read(file)
   }
+
+  /// The path of the file: the one by which it was opened, unless the program has changed its working directory.
+  public var path: [UInt8] { lastingPath.current }
 
   /// A version of the bytes: equal bytes have equal versions.
   public var version: Version {
@@ -170,7 +172,7 @@ public final class EditableFile {
     watch?.stop()
     watch = nil
     guard let notify else { return }
-    watch = try FileWatch(path, notify)
+    watch = try FileWatch(lastingPath, notify)
     rearm(file)
   }
 

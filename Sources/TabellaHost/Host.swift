@@ -130,8 +130,8 @@ public final class Host {
       }
     }
     return OpenedTable(
-      source: source, manifest: entry.manifest, location: location, options: options,
-      access: access, worker: worker)
+      source: source, manifest: entry.manifest, location: location,
+      folder: .current, options: options, access: access, worker: worker)
   }
 
   /// The manifest of the provider that would open a location. Runs no code of providers.

@@ -1,4 +1,5 @@
 @_exported import Tabella
+import TabellaFiles
 
 /// An open location: its table, or a view of it, and everything that a receipt needs.
 ///
@@ -16,6 +17,8 @@ public struct OpenedTable {
   public let manifest: Manifest
   /// The location that was opened.
   public let location: Location
+  /// The working directory in which it was opened; nil if that no longer existed.
+  package let folder: WorkingFolder?
   /// The provider's options that were passed.
   public let options: [String: String]
   /// The purpose for which the location was opened. A ``ReceiptStore`` refuses edits of a table for reading.
@@ -45,7 +48,7 @@ extension OpenedTable {
   ) throws(TableError) -> OpenedTable {
     OpenedTable(
       source: try source.shaped(by: shape, dates: dates), manifest: manifest, location: location,
-      options: options, access: access, worker: worker)
+      folder: folder, options: options, access: access, worker: worker)
   }
 
   // The reading and editing of the source

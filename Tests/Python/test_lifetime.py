@@ -49,7 +49,64 @@ def live_bytes():
     return info.uordblks + info.hblkhd
 
 
+# Changes the current directory to one with files of the same names.
+ELSEWHERE = """
+import os, pathlib, sys, tabella
+isolation, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+for name, text in ("a", "id,c\\n1,A\\n"), ("b", "id,c\\n1,WRONG\\n2,OTHER\\n"):
+    (folder / name / "d").mkdir(parents=True)
+    for file in "x.csv", "x.txt", "d/f":
+        (folder / name / file).write_text(text)
+(folder / "b/d/g").touch()
+host = tabella.Host(receipts=folder / "receipts", isolation=isolation, weak_isolation=True)
+os.chdir(folder / "a")
+table, text, tree = (host.open(name, editing=True) for name in ("x.csv", "x.txt", "d"))
+read = host.open("x.csv")
+assert [len(each) for each in (table, text, tree, read)] == [1, 2, 1, 1]
+os.chdir("../b")
+for each in table, text, tree, read:
+    with each.follow(timeout=0) as follower:
+        assert follower.wait(0) is None, each
+with open(folder / "a/x.csv", "a") as file:
+    file.write("3,C\\n")
+os.replace(folder / "a/x.txt", folder / "a/old")
+(folder / "a/x.txt").write_text("new\\n")
+(folder / "a/d/h").touch()
+for each in table, text, tree, read:
+    each.refresh()
+assert [row["c"] for row in table] == [row["c"] for row in read] == ["A", "C"]
+assert [row["line"] for row in text] == ["new"]
+assert [row["name"] for row in tree] == ["f", "h"]
+with table.edit() as batch:
+    batch.set(table[0], c="Q")
+with tree.edit() as batch:
+    batch.set(tree[0], name="k")
+assert (folder / "a/x.csv").read_text() == "id,c\\n1,Q\\n3,C\\n"
+assert sorted(os.listdir(folder / "a/d")) == ["h", "k"]
+table._receipt = tree._receipt = None  # As if the edits were made by another program.
+table.undo()
+tree.undo()
+assert (folder / "a/x.csv").read_text() == "id,c\\n1,A\\n3,C\\n"
+assert sorted(os.listdir(folder / "a/d")) == ["f", "h"]
+assert (folder / "b/x.csv").read_text() == "id,c\\n1,WRONG\\n2,OTHER\\n"
+assert sorted(os.listdir(folder / "b/d")) == ["f", "g"]
+# The name of a working directory that stays the same does not matter.
+os.chdir(folder / "a")
+again = host.open("x.csv", editing=True)
+os.rename(folder / "a", folder / "z")
+with again.edit() as batch:
+    batch.set(again[0], c="Z")
+assert (folder / "z/x.csv").read_text() == "id,c\\n1,Z\\n3,C\\n"
+"""
+
+
 class Lifetimes(Case):
+    def test_a_relative_path_keeps_its_meaning_in_another_directory(self):
+        """A table followed chdir(): it showed, edited and undid a file of the same name elsewhere."""
+        for isolation in "never", "always":
+            with self.subTest(isolation):
+                support.python(ELSEWHERE, isolation, self.folder / isolation)
+
     def test_a_thousand_opens_and_closes_leave_no_memory(self):
         path = self.file()
         for number in range(200):

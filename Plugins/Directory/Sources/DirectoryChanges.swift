@@ -12,7 +12,7 @@ extension DirectorySource: TableChanges {
     reader.forgetWatcher()
     guard let notify else { return }
     watcher = try FolderWatcher(
-      path: path, root: try rootStatus(), showsHidden: showsHidden, notify)
+      path: lastingPath, root: try rootStatus(), showsHidden: showsHidden, notify)
   }
 
   func pull() throws(TableError) -> ChangeBatch {
@@ -37,7 +37,7 @@ extension DirectorySource: TableChanges {
   /// An empty batch while the path leads to no folder for less than a second; nil otherwise. A program that replaces a
   /// folder removes its name for a moment.
   private func batchOfMissingRoot() throws(TableError) -> ChangeBatch? {
-    guard let watcher, stat(at: path)?.kind != S_IFDIR else {
+    guard let watcher, stat(at: lastingPath.current)?.kind != S_IFDIR else {
       missingSince = nil
       return nil
     }
@@ -151,7 +151,7 @@ extension DirectorySource: TableChanges {
   // The root
 
   private func openRoot() throws(TableError) -> Descriptor {
-    let result = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    let result = lastingPath.current.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     if let opened = Descriptor(result) { return opened }
     throw [-ENOENT, -ENOTDIR].contains(result)
       ? TableError(.notFound, "the folder was removed, renamed or replaced")

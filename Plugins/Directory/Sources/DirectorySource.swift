@@ -18,7 +18,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
 
   let columns = DirectoryColumn.declarations
   let hasVolatileOrder = true
-  let path: [UInt8]
+  let lastingPath: LastingPath
   private var openedRoot: Descriptor
   /// The reader of the folders of ``listing``.
   private(set) var reader: FolderReader
@@ -56,7 +56,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   var patience = 0.9
 
   init(path: [UInt8], _ settings: DirectorySettings) throws(TableError) {
-    self.path = path
+    lastingPath = LastingPath(path)
     self.settings = settings
     let result = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     guard let opened = Descriptor(result) else {
@@ -159,8 +159,9 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     let folder = try self.folder(ofSection: section)
     guard place == .header else { return nil }
     // The title of the root is its location. Other titles are paths below the root.
-    let name = folder == 0 ? path : listing.path(ofFolder: folder).dropLast()
-    return String(decoding: name.isEmpty ? path : name, as: UTF8.self)
+    let given = lastingPath.given
+    let name = folder == 0 ? given : listing.path(ofFolder: folder).dropLast()
+    return String(decoding: name.isEmpty ? given : name, as: UTF8.self)
   }
 
   /// The number of the folder that a section shows.
@@ -668,7 +669,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     guard try examine([entry], where: { _ in true })[0].isGood else { return nil }
     let (mode, error) = try follow(entry)
     guard error == 0, [S_IFREG, S_IFDIR].contains(mode & S_IFMT) else { return nil }
-    var location = self.path
+    var location = lastingPath.current
     // A path must not look like `SCHEME:REST` or like an option.
     let first = location.prefix { $0 != UInt8(ascii: "/") }
     if first.contains(UInt8(ascii: ":")) || first.first == UInt8(ascii: "-") {

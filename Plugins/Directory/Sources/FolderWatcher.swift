@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import Tabella
+import TabellaFiles
 import TabellaSystem
 
 /// Watches listed folders, and notifies once when a pull may find something.
@@ -37,7 +38,7 @@ final class FolderWatcher: Sendable {
   /// Starts the thread. It notifies at once, because changes since the listing are unknown. Throws ``TableError`` with
   /// `.io`.
   init(
-    path: [UInt8], root: stat, showsHidden: Bool, _ notify: @escaping @Sendable () -> Void
+    path: LastingPath, root: stat, showsHidden: Bool, _ notify: @escaping @Sendable () -> Void
   ) throws(TableError) {
     let events = FolderEvents(path, root, showsHidden: showsHidden, notify)
     self.events = events
@@ -102,13 +103,13 @@ private final class FolderEvents: Sendable {
   private static let flags = [IN_ONLYDIR, IN_EXCL_UNLINK].mask
 
   private let state: Mutex<State>
-  private let path: [UInt8]
+  private let path: LastingPath
   private let showsHidden: Bool
   private let notify: @Sendable () -> Void
   private let inotify: Inotify?
 
   init(
-    _ path: [UInt8], _ root: stat, showsHidden: Bool, _ notify: @escaping @Sendable () -> Void
+    _ path: LastingPath, _ root: stat, showsHidden: Bool, _ notify: @escaping @Sendable () -> Void
   ) {
     self.path = path
     self.showsHidden = showsHidden
@@ -247,7 +248,7 @@ private final class FolderEvents: Sendable {
   }
 
   private func leadsToRoot(_ state: State) -> Bool {
-    stat(at: path).map { $0.isSameFile(as: state.root) } ?? false
+    stat(at: path.current).map { $0.isSameFile(as: state.root) } ?? false
   }
 
   /// Takes the waiting events. Returns their number.

@@ -125,8 +125,8 @@ TABELLA_EMBED_EXPORT int32_t tabella_embed_providers(
 #define TABELLA_EMBED_EDITING 1u
 
 typedef struct tabella_embed_request {
-  /* A path, or "scheme:rest". A relative path is looked up again later, so use an absolute one if the
-   * program changes its current directory. */
+  /* A path, or "scheme:rest". A relative path keeps its meaning if the program changes its current
+   * directory later. For providers of third parties that is true only if they run in a worker. */
   tabella_string location;
   tabella_string provider; /* A provider's id; absent: the provider that fits. */
   const tabella_option_value *TABELLA_NULLABLE options;

@@ -23,7 +23,7 @@ final class FileWatch: Sendable {
   private let thread: WatchThread
 
   /// Starts the thread. It looks for the first time after ``rearm(_:)``. Throws ``TableError`` with `.io`.
-  init(_ path: [UInt8], _ notify: @escaping @Sendable () -> Void) throws(TableError) {
+  init(_ path: LastingPath, _ notify: @escaping @Sendable () -> Void) throws(TableError) {
     let watcher = Watcher(path, notify)
     self.watcher = watcher
     thread = try WatchThread(polling: watcher.descriptor) { watcher.look() }
@@ -56,11 +56,11 @@ private final class Watcher: Sendable {
   }
 
   private let state = Mutex(State())
-  private let path: [UInt8]
+  private let path: LastingPath
   private let notify: @Sendable () -> Void
   private let inotify: Inotify?
 
-  init(_ path: [UInt8], _ notify: @escaping @Sendable () -> Void) {
+  init(_ path: LastingPath, _ notify: @escaping @Sendable () -> Void) {
     self.path = path
     self.notify = notify
     inotify = try? Inotify()
@@ -89,6 +89,7 @@ private final class Watcher: Sendable {
     case .none: return
     case .some(let inotify):
       // The name leads to the folder that has it now. Adding a watch again changes nothing.
+      let path = path.current
       let slash = path.lastIndex(of: UInt8(ascii: "/"))
       let folder = slash.map { Array(path[...$0]) } ?? [UInt8(ascii: ".")]
       _ = inotify.add(folder, UInt32(IN_CREATE | IN_MOVED_TO) | UInt32(IN_ONLYDIR))
@@ -130,7 +131,7 @@ private final class Watcher: Sendable {
     let time = now()
     var wait = min(known.due.map { $0 - time } ?? Watcher.interval, Watcher.interval)
     if wait > 0 {
-      let look = try? FileLook(of: known.file.descriptor, at: path)
+      let look = try? FileLook(of: known.file.descriptor, at: path.current)
       if look == known.look { return .nothing(wait) }
       let isGrowth =
         look.map { $0.path == known.look.path && $0.file.continues(known.look.file) } ?? false

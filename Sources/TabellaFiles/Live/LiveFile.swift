@@ -52,7 +52,7 @@ public final class LiveFile {
     guard let notify, let bytes = source.text.file as? FileBytes else { return }
     let look = try FileLook(of: bytes.file.descriptor, at: source.shownFile.path)
     if digests == nil, look.file == bytes.file.fingerprint { _ = try begin(source, bytes, look) }
-    watch = try FileWatch(source.shownFile.path, notify)
+    watch = try FileWatch(source.shownFile.lastingPath, notify)
     rearm(source)
   }
 

@@ -3,7 +3,7 @@ import Tabella
 /// The file of a table, as it was opened or last saved.
 public final class ShownFile {
   /// The path by which the file was opened.
-  public let path: [UInt8]
+  let lastingPath: LastingPath
   /// The open file.
   public private(set) var file: OpenFile
   /// Whether the table shows the content of this file. It shows an older one if reading fails after an edit.
@@ -15,11 +15,14 @@ public final class ShownFile {
 
   /// Creates the file of a table, opened by this path.
   public init(path: [UInt8], _ file: OpenFile, _ options: SaveOptions, reading: Reading) {
-    self.path = path
+    lastingPath = LastingPath(path)
     self.file = file
     self.options = options
     self.reading = reading
   }
+
+  /// The path of the file: the one by which it was opened, unless the program has changed its working directory.
+  public var path: [UInt8] { lastingPath.current }
 
   /// Opens a file for display. Waits at most two seconds for a running save in place.
   ///

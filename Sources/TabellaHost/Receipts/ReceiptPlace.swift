@@ -27,26 +27,32 @@ extension Receipt {
 }
 
 extension Receipt.Place {
-  /// The location for one of these providers.
+  /// The location for one of these providers. `opening` is the working directory in which it was opened; nil if it is
+  /// opened now.
   ///
   /// Throws `TableError` with `.io` if the path cannot be resolved.
-  package init(_ location: [UInt8], of manifests: [Manifest]) throws(TableError) {
+  package init(
+    _ location: [UInt8], of manifests: [Manifest], in opening: WorkingFolder? = nil
+  ) throws(TableError) {
+    func resolve(_ path: [UInt8]) -> [UInt8] { opening?.resolve(path) ?? path }
     let start = location.prefix { $0 != UInt8(ascii: ":") }
     let claims =
       start.count < location.count
       ? manifests.first { $0.schemes.contains { $0.utf8.elementsEqual(start) } } : nil
     guard let claims else {
-      if let real = try real(location) { rest = real } else { rest = try absolutePath(location) }
+      let path = resolve(location)
+      if let real = try real(path) { rest = real } else { rest = try absolutePath(path) }
       return
     }
     scheme = String(decoding: start, as: UTF8.self)
     rest = Array(location[(start.count + 1)...])
     // For a provider of folders an empty rest means the current folder.
-    let path = rest.isEmpty && claims.accepts.contains(.directory) ? [UInt8(ascii: ".")] : rest
+    let path = resolve(
+      rest.isEmpty && claims.accepts.contains(.directory) ? [UInt8(ascii: ".")] : rest)
     if let kind = pathKind(path), claims.accepts.contains(kind), let real = try real(path) {
       rest = real
     } else if !rest.isEmpty, rest.first != UInt8(ascii: "/") {
-      folder = try workingDirectory()
+      folder = if let opening { try opening.presentPath() } else { try workingDirectory() }
     }
   }
 }

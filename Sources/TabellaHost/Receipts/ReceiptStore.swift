@@ -94,7 +94,8 @@ public struct ReceiptStore: Sendable {
         throw TableError(.readOnly, "is open for reading only; open it with access: .editing")
       }
       try table.location.refuseStream()
-      return try Receipt.Place(table.location.bytes, of: [table.manifest])
+      return try Receipt.Place(
+        table.location.bytes, of: [table.manifest], in: table.folder)
     }
     let subject = ReceiptSubject(
       name: name, provider: table.manifest.id, place: place, options: table.options)

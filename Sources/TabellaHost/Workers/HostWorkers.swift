@@ -97,9 +97,16 @@ extension Host {
     let provider = opened.provider
     reportWeakIsolation(provider, load.name)
     let status = WorkerStatus(opened.session, provider)
-    let renewed = RenewedSource.wrapping(opened.source, at: request.location, opened.file) {
+    let place = LastingPath(request.location)
+    func nextLaunch() -> WorkerLaunch {
+      var launch = launch
+      // The location of a scheme need not be a path.
+      if request.scheme == nil { launch.request.location = place.current }
+      return launch
+    }
+    let renewed = RenewedSource.wrapping(opened.source, at: place, opened.file) {
       () throws(TableError) in
-      let again = try launch.open()
+      let again = try nextLaunch().open()
       launch.trace?.note("\(load.name) continues in a new worker: another file has taken the name")
       status.follow(again.session)
       return again.source
@@ -107,7 +114,7 @@ extension Host {
     let source = try CheckedSource(
       renewed, provider: provider.id,
       edits: .judgedAlsoByReopening { () throws(TableError) in
-        let again = try launch.open()
+        let again = try nextLaunch().open()
         return try CheckedSource(again.source, provider: again.provider.id)
       })
     return (source, status)

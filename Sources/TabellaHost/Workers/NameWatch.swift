@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Synchronization
 import Tabella
+import TabellaFiles
 import TabellaSystem
 
 /// A thread that notices when another file takes a name, and says so once.
@@ -13,7 +14,7 @@ final class NameWatch: Sendable {
   private let thread: WatchThread
 
   /// Starts the thread. It looks for the first time after ``rearm(_:)``. Throws ``TableError`` with `.io`.
-  init(_ path: [UInt8], _ notify: @escaping @Sendable () -> Void) throws(TableError) {
+  init(_ path: LastingPath, _ notify: @escaping @Sendable () -> Void) throws(TableError) {
     let watcher = Watcher(path, notify)
     self.watcher = watcher
     thread = try WatchThread(polling: watcher.descriptor) { watcher.look() }
@@ -42,13 +43,14 @@ private final class Watcher: Sendable {
   }
 
   private let state = Mutex(State())
-  private let path: [UInt8]
+  private let path: LastingPath
   private let notify: @Sendable () -> Void
   private let inotify: Inotify?
 
-  init(_ path: [UInt8], _ notify: @escaping @Sendable () -> Void) {
+  init(_ path: LastingPath, _ notify: @escaping @Sendable () -> Void) {
     (self.path, self.notify) = (path, notify)
     inotify = try? Inotify()
+    let path = path.current
     let slash = path.lastIndex(of: UInt8(ascii: "/"))
     let folder = slash.map { Array(path[...$0]) } ?? [UInt8(ascii: ".")]
     switch inotify {
@@ -81,7 +83,7 @@ private final class Watcher: Sendable {
     let wait = state.withLock { state -> Double? in
       guard let shown = state.file else { return nil }
       if time < state.earliest { return state.earliest - time }
-      guard let named = stat(at: path), !named.isSameFile(as: shown) else {
+      guard let named = stat(at: path.current), !named.isSameFile(as: shown) else {
         return Watcher.interval
       }
       state.file = nil

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Synchronization
 import Tabella
+import TabellaFiles
 import TabellaRemote
 import TabellaSystem
 
@@ -14,7 +15,7 @@ final class RenewedSource: ForwardingSource {
   /// Opens the location in a new worker.
   typealias Opening = () throws(TableError) -> any TableDataSource
 
-  private let path: [UInt8]
+  private let path: LastingPath
   private let open: Opening
   private var base: any TableDataSource
   /// The file that the worker of ``base`` may read.
@@ -36,14 +37,15 @@ final class RenewedSource: ForwardingSource {
   ///
   /// `file` is the file with this path before the worker started.
   static func wrapping(
-    _ base: any TableDataSource, at path: [UInt8], _ file: stat?, opening open: @escaping Opening
+    _ base: any TableDataSource, at path: LastingPath, _ file: stat?,
+    opening open: @escaping Opening
   ) -> any TableDataSource {
     guard base.changes != nil, let file, file.kind == S_IFREG else { return base }
     return RenewedSource(base, path, file, open)
   }
 
   private init(
-    _ base: any TableDataSource, _ path: [UInt8], _ file: stat, _ open: @escaping Opening
+    _ base: any TableDataSource, _ path: LastingPath, _ file: stat, _ open: @escaping Opening
   ) {
     (self.base, self.path, self.file, self.open) = (base, path, file, open)
     abilities = AbilitySet(of: base)
@@ -87,12 +89,14 @@ final class RenewedSource: ForwardingSource {
   }
 
   private func pullFromNamed() throws(TableError) -> ChangeBatch {
-    if let named = stat(at: path), !named.isSameFile(as: file) { return try move(to: named) }
+    if let named = stat(at: path.current), !named.isSameFile(as: file) {
+      return try move(to: named)
+    }
     do throws(TableError) {
       return try pullBase()
     } catch {
       // The source cannot open the file by its name, because the file has none, or because another one has it.
-      guard let named = stat(at: path) else { return noChanges() }
+      guard let named = stat(at: path.current) else { return noChanges() }
       guard named.isSameFile(as: file) else { return try move(to: named) }
       throw error
     }
@@ -129,7 +133,7 @@ final class RenewedSource: ForwardingSource {
       new = try source.version()
       try source.changes?.listen(notify)
     } catch {
-      guard error.code == .notFound, stat(at: path) == nil else { throw error }
+      guard error.code == .notFound, stat(at: path.current) == nil else { throw error }
       return noChanges()
     }
     adopt(source, named)

@@ -87,7 +87,9 @@ class Host:
         with self._handle as host:
             call("open", host, byref(request), byref(out))
         read_only = None if editing else "it is open for reading only; open it with editing=True"
-        return Table(self, out.value or 0, os.fsdecode(name), name, read_only)
+        # The program can change its current directory before an undo. A location with a scheme is no path.
+        root = os.path.join(os.getcwdb(), name) if os.path.lexists(name) else name
+        return Table(self, out.value or 0, os.fsdecode(name), root, read_only)
 
     def join(self, tables: Sequence[Table]) -> Table:
         """Joins tables of this host: their sections one after the other, columns united by name."""
