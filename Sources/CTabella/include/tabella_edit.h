@@ -783,10 +783,13 @@ TABELLA_HELPER int32_t tabella_row_allowed_(void *source, const tabella_abilitie
                         edit->kind == TABELLA_EDIT_MOVE  ? "moved"
                         : edit->kind == TABELLA_EDIT_SET ? "changed"
                                                          : "deleted");
-  for (i = 0; i < edit->cell_count; i++)
-    if (!settable[edit->cells[i].column])
-      return tabella_fail(error, TABELLA_READ_ONLY, "the column %s cannot be set",
-                          columns[edit->cells[i].column].name);
+  for (i = 0; i < edit->cell_count; i++) {
+    if (settable[edit->cells[i].column]) continue;
+    error->column = edit->cells[i].column;
+    error->located |= TABELLA_ERROR_HAS_COLUMN;
+    return tabella_fail(error, TABELLA_READ_ONLY, "the column %s cannot be set",
+                        columns[edit->cells[i].column].name);
+  }
   return TABELLA_OK;
 }
 

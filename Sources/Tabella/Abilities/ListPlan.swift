@@ -72,15 +72,31 @@ public struct ListPlan: Hashable, Sendable {
     return (element - departedBefore).advancedUp(by: arrivedBefore)
   }
 
-  /// Whether a moved element stays between the same two survivors, and no other arrival joins it there.
-  func stays(_ element: Int, asArrival number: Int) -> Bool {
-    let nextSurvivor = arrivals[number].nextSurvivor
-    let isAlone = [number - 1, number + 1].allSatisfy {
-      !arrivals.indices.contains($0) || arrivals[$0].nextSurvivor != nextSurvivor
-    }
+  /// For each arrival, whether it is a moved element that stays between the same two survivors. Such elements also keep
+  /// their order. `element` returns the old index of an arrival that moves within the list, and nil for others.
+  /// - Complexity: O(n log n) in the changes.
+  func stays(_ element: (Arrival) -> Int?) -> [Bool] {
     func departedBefore(_ element: Int) -> Int { departed.partitioningIndex { $0 >= element } }
-    return isAlone && element < nextSurvivor
-      && departedBefore(nextSurvivor) - departedBefore(element) == nextSurvivor - element
+    var stays = [Bool](repeating: false, count: arrivals.count)
+    var first = 0
+    while first < arrivals.count {
+      let nextSurvivor = arrivals[first].nextSurvivor
+      let next = departedBefore(nextSurvivor)
+      /// The arrivals whose elements were between the two survivors, and the places of these among all departed ones.
+      var (numbers, places): ([Int], [Int32]) = ([], [])
+      while first < arrivals.count, arrivals[first].nextSurvivor == nextSurvivor {
+        if let element = element(arrivals[first]), element < nextSurvivor {
+          let place = departedBefore(element)
+          if next - place == nextSurvivor - element {
+            numbers.append(first)
+            places.append(Int32(truncatingIfNeeded: place))
+          }
+        }
+        first += 1
+      }
+      for index in longestIncreasing(places) { stays[numbers[index]] = true }
+    }
+    return stays
   }
 
   /// The origin of an element after the batch: the old index of a survivor, or an arrival.

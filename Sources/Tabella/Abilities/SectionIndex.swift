@@ -24,8 +24,10 @@ extension CheckedSource {
     forIndexTitle title: String, at index: Int
   ) throws(TableError) -> IndexPath {
     try call("section-index.path") { base throws(TableError) in
-      try offered(base.sectionIndex).indexPath(forIndexTitle: title, at: index)
+      let path = try offered(base.sectionIndex).indexPath(forIndexTitle: title, at: index)
         .checked(mayBeSection: true)
+      try checkExists(path)
+      return path
     }
   }
 }

@@ -110,8 +110,30 @@ extension CheckedSource {
     return try call("rows") { base throws(TableError) in
       let batch = try base.rows(request)
       try batch.validate(answering: request, of: columns)
+      if batch.rowCount == 0 {
+        try checkEnd(request.section, request.first)
+      }
       return batch
     }
+  }
+
+  /// Throws ``TableError`` with `.misbehaved` if a section ends in front of a row that its count includes.
+  private func checkEnd(_ section: Int, _ end: Int) throws(TableError) {
+    let count = try base.numberOfRows(inSection: section, knowing: 0)
+    guard count.value <= end else {
+      throw TableError(
+        .misbehaved, "section \(section) has \(count) rows by its count, but ends at row \(end)")
+    }
+  }
+
+  /// Throws ``TableError`` with `.misbehaved` unless a row or a section exists.
+  func checkExists(_ path: IndexPath) throws(TableError) {
+    var exists = path.section < (try base.numberOfSections(knowing: path.section + 1)).value
+    if exists, !path.isSection {
+      let rows = try base.numberOfRows(inSection: path.section, knowing: path.row + 1)
+      exists = path.row < rows.value
+    }
+    guard exists else { throw TableError(.misbehaved, "returned \(path), which does not exist") }
   }
 }
 

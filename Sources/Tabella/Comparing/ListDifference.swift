@@ -81,12 +81,17 @@ package struct ListMatching {
 
   /// Pairs equal numbers: first those of a common subsequence, then the others by their order.
   init(_ old: [Int32], _ new: [Int32], bound: Int) {
-    partners = CommonSubsequence(old, new, bound: bound).partners
+    var tallies = NumberTallies(bound: bound)
+    self.init(old, new, &tallies)
+  }
+
+  /// Pairs equal numbers. `tallies` admits them.
+  init(_ old: [Int32], _ new: [Int32], _ tallies: inout NumberTallies) {
+    partners = CommonSubsequence(old, new, &tallies).partners
     isInOrder = partners.map { $0 >= 0 }
     var isFree = [Bool](repeating: true, count: old.count)
     for partner in partners where partner >= 0 { isFree[Int(partner)] = false }
-    var numbers = NumberTallies(bound: bound)
-    let rest = numbers.pairs(
+    let rest = tallies.pairs(
       old, isFree.indices.filter { isFree[$0] }, new, partners.indices.filter { partners[$0] < 0 })
     for pair in rest { partners[pair.new] = Int32(truncatingIfNeeded: pair.old) }
   }

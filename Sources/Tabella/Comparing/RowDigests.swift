@@ -145,7 +145,7 @@ struct DigestNumbers {
   /// The last number that was returned.
   private var last = -1
 
-  /// The number of digests that ``append(_:to:)`` looks up at the same time.
+  /// The number of digests that ``append(_:to:where:)`` looks up at the same time.
   private static let together = 64
   /// The sum of what ``fetch(_:)`` read, so that the compiler keeps the reads.
   private static let fetched = Atomic<Int32>(0)
@@ -153,13 +153,18 @@ struct DigestNumbers {
   /// The number of different digests.
   var count: Int { digests.count }
 
-  /// Appends the numbers of digests, and adds the new ones.
-  mutating func append(_ digests: [RowDigest], to numbers: inout [Int32]) {
+  /// Appends the numbers of the digests at the indices that `isWanted` chooses, and 0 for the others. Adds the new
+  /// digests.
+  mutating func append(
+    _ digests: [RowDigest], to numbers: inout [Int32], where isWanted: (Int) -> Bool = { _ in true }
+  ) {
     numbers.makeRoom(for: digests.count)
     for start in stride(from: 0, to: digests.count, by: Self.together) {
-      let part = digests[start..<min(start + Self.together, digests.count)]
-      if slots.count > 1 << 15, !part.isEmpty, !isNext(part[start]) { fetch(part) }
-      for digest in part { numbers.append(number(of: digest)) }
+      let part = start..<min(start + Self.together, digests.count)
+      if slots.count > 1 << 15, let next = part.first(where: isWanted), !isNext(digests[next]) {
+        fetch(digests[part])
+      }
+      for index in part { numbers.append(isWanted(index) ? number(of: digests[index]) : 0) }
     }
   }
 

@@ -11,6 +11,8 @@ struct RowMatching {
 
   private let old: ComparedRows
   private let new: ComparedRows
+  /// The numbers of the rows without a partner, as soon as they are needed.
+  private var numbers: UnpairedRowNumbers?
 
   init(_ old: ComparedRows, _ new: ComparedRows) {
     self.old = old
@@ -36,17 +38,29 @@ struct RowMatching {
 
   /// Pairs equal rows that keep their order, section by section.
   mutating func matchEqualRows(_ sections: SectionMatching, _ digests: TableDigests) {
-    for (section, partner) in sections.oldSection.enumerated() {
-      guard let partner else { continue }
-      let oldRange = old.range(ofSection: partner)
-      let newRange = new.range(ofSection: section)
-      // Sections have numbers of their own, so that a small section does not cost memory for all rows.
-      var numbers = SectionNumbers(isWhole: sections.oldSection.count == 1, digests.rowCount)
+    var rests: [(old: Range<Int>, new: Range<Int>)] = []
+    var alignment = GreedyAlignment()
+    digests.oldRows.withUnsafeBufferPointer { olds in
+      digests.newRows.withUnsafeBufferPointer { news in
+        for (section, partner) in sections.oldSection.enumerated() {
+          guard let partner else { continue }
+          let aligned = AlignedRuns(
+            olds, old.range(ofSection: partner), news, new.range(ofSection: section), &alignment)
+          for run in aligned.runs {
+            for index in 0..<run.count { pair(run.old + index, run.new + index) }
+          }
+          if !aligned.rest.new.isEmpty { rests.append(aligned.rest) }
+        }
+      }
+    }
+    guard !rests.isEmpty else { return }
+    let numbers = numbersOfUnpairedRows(digests)
+    var tallies = NumberTallies(bound: numbers.bound)
+    for rest in rests {
       let subsequence = CommonSubsequence(
-        numbers.list(digests.oldRows[oldRange]), numbers.list(digests.newRows[newRange]),
-        bound: numbers.bound)
+        Array(numbers.old[rest.old]), Array(numbers.new[rest.new]), &tallies)
       for (row, other) in subsequence.partners.enumerated() where other >= 0 {
-        pair(oldRange.lowerBound + Int(other), newRange.lowerBound + row)
+        pair(rest.old.lowerBound + Int(other), rest.new.lowerBound + row)
       }
     }
   }
@@ -55,10 +69,12 @@ struct RowMatching {
   mutating func matchMovedRows(
     _ sections: SectionMatching, _ digests: TableDigests, movesRows: Bool
   ) {
-    var numbers = NumberTallies(bound: digests.rowCount)
+    guard newRow.contains(-1), oldRow.contains(-1) else { return }
+    let numbers = numbersOfUnpairedRows(digests)
+    var tallies = NumberTallies(bound: numbers.bound)
     func matchRows(_ olds: [Int], _ news: [Int]) {
       if olds.isEmpty || news.isEmpty { return }
-      for pair in numbers.pairs(digests.oldRows, olds, digests.newRows, news) {
+      for pair in tallies.pairs(numbers.old, olds, numbers.new, news) {
         match(pair.old, pair.new)
       }
     }
@@ -78,6 +94,15 @@ struct RowMatching {
       news += new
     }
     if movesRows { matchRows(olds.sorted(), news) }
+  }
+
+  /// Numbers for the rows without a partner: equal rows have equal numbers. Other rows have the number 0.
+  private mutating func numbersOfUnpairedRows(_ digests: TableDigests) -> UnpairedRowNumbers {
+    // Rows only get partners, so earlier numbers stay valid.
+    if let numbers { return numbers }
+    let made = UnpairedRowNumbers(digests, oldRow: oldRow, newRow: newRow)
+    numbers = made
+    return made
   }
 
   /// Pairs rows with equal keys, first within sections that belong together, then across them if only one row of each
@@ -123,6 +148,7 @@ struct RowMatching {
 
   /// Compares the cells of the rows that belong together.
   mutating func noteChanges(_ digests: TableDigests) {
+    numbers = nil
     isChanged = oldRow.enumerated().map { row, partner in
       partner >= 0 && digests.oldRows[Int(partner)] != digests.newRows[row]
     }
@@ -147,27 +173,18 @@ struct RowMatching {
   }
 }
 
-/// Small numbers for the rows of one section.
-struct SectionNumbers {
-  private let isWhole: Bool
-  private var numbers: [Int32: Int32] = [:]
-  private(set) var bound: Int
+/// Numbers of rows that have no partner yet: equal rows have equal numbers.
+private struct UnpairedRowNumbers {
+  private(set) var old: [Int32] = []
+  private(set) var new: [Int32] = []
+  let bound: Int
 
-  /// `isWhole` is whether there is only one section, whose numbers are used unchanged.
-  init(isWhole: Bool, _ bound: Int) {
-    self.isWhole = isWhole
-    self.bound = isWhole ? bound : 0
-  }
-
-  mutating func list(_ slice: ArraySlice<Int32>) -> [Int32] {
-    if isWhole { return Array(slice) }
-    return slice.map { number in
-      if let known = numbers[number] { return known }
-      let next = Int32(truncatingIfNeeded: numbers.count)
-      numbers[number] = next
-      bound = numbers.count
-      return next
-    }
+  /// Numbers the rows whose partner is -1.
+  init(_ digests: TableDigests, oldRow: [Int32], newRow: [Int32]) {
+    var numbers = DigestNumbers()
+    numbers.append(digests.oldRows, to: &old) { newRow[$0] < 0 }
+    numbers.append(digests.newRows, to: &new) { oldRow[$0] < 0 }
+    bound = numbers.count
   }
 }
 

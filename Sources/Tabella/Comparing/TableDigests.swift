@@ -1,64 +1,70 @@
-/// The digests of the rows of both tables, as numbers: equal rows have equal numbers.
+/// The digests of the rows of both tables, and the keys as numbers: equal keys have equal numbers.
 struct TableDigests {
-  let oldRows: [Int32]
-  let newRows: [Int32]
+  let oldRows: [RowDigest]
+  let newRows: [RowDigest]
   let oldKeys: [Int32]
   let newKeys: [Int32]
-  let rowCount: Int
   let keyCount: Int
 
   init(
     _ old: ComparedRows, _ new: ComparedRows, _ columns: ComparedColumns, keys: [Int]
   ) throws(TableError) {
     let pairs = columns.pairs
-    var numbering = RowNumbering(keys)
-    if let digests = try RowNumbering.digests(old.source, new.source, pairs, keys) {
-      numbering.begin(digests.old)
-      try old.number(rowsOf: digests.old, by: &numbering)
-      (oldRows, oldKeys) = (numbering.rows, numbering.keys)
-      numbering.begin(digests.new)
-      try new.number(rowsOf: digests.new, by: &numbering)
-    } else {
-      numbering.begin(old.source.columns, pairs.map { ($0.old, $0.isText) })
-      try old.number(rowsOf: old.source, by: &numbering)
-      (oldRows, oldKeys) = (numbering.rows, numbering.keys)
-      numbering.begin(new.source.columns, pairs.map { ($0.new, $0.isText) })
-      try new.number(rowsOf: new.source, by: &numbering)
+    let digests = try CollectedDigests.sources(old.source, new.source, pairs, keys)
+    var numbers = DigestNumbers()
+    func collect(
+      _ side: ComparedRows, _ digests: (any TableDataSource)?,
+      _ number: (ComparedColumns.Pair) -> Int
+    ) throws(TableError) -> (rows: [RowDigest], keys: [Int32]) {
+      var collected =
+        if let digests {
+          CollectedDigests(ofDigests: digests, keys)
+        } else {
+          CollectedDigests(side.source.columns, pairs.map { (number($0), $0.isText) }, keys)
+        }
+      collected.begin(numbering: numbers, count: side.count)
+      try side.collect(rowsOf: digests ?? side.source, into: &collected)
+      numbers = collected.keys.numbers ?? DigestNumbers()
+      return (collected.rows, collected.keys.numbered)
     }
-    (newRows, newKeys) = (numbering.rows, numbering.keys)
-    (rowCount, keyCount) = (numbering.rowCount, numbering.keyCount)
+    (oldRows, oldKeys) = try collect(old, digests?.old, \.old)
+    (newRows, newKeys) = try collect(new, digests?.new, \.new)
+    keyCount = numbers.count
   }
 
   /// A digest of the rows of a section.
-  static func digest(_ numbers: ArraySlice<Int32>) -> RowDigest {
+  static func digest(_ rows: ArraySlice<RowDigest>) -> RowDigest {
     var digest = RowDigest.empty
-    for number in numbers { digest.add(UInt64(number)) }
+    for row in rows {
+      digest.add(row.first)
+      digest.add(row.second)
+    }
     return digest
   }
 }
 
 extension ComparedRows {
-  /// Numbers all rows of the source, or of the source of their digests. Threads share the sections of which all rows are
-  /// compared.
-  fileprivate func number(
-    rowsOf source: any TableDataSource, by numbering: inout RowNumbering
+  /// Collects the digests of all rows of the source, or of the source of their digests. Threads share the sections of
+  /// which all rows are compared.
+  fileprivate func collect(
+    rowsOf source: any TableDataSource, into digests: inout CollectedDigests
   ) throws(TableError) {
     if let grouped = source as? GroupedSource {
       let counts = try grouped.grouped().groups.counts
       if sections == Array(counts.indices), rows == counts.map({ 0..<$0 }) {
-        return try numbering.append(grouped)
+        return try digests.append(grouped)
       }
     }
     for (section, rows) in zip(sections, rows) {
       let known = try source.numberOfRows(inSection: section, knowing: .max)
-      let columns = numbering.columns
+      let columns = digests.columns
       let count =
         rows == 0..<known.value
-        ? try collect(source, section: section, columns: columns, into: &numbering, CancelFlag()) {
-          _ in
-        }
+        ? try Tabella.collect(
+          source, section: section, columns: columns, into: &digests, CancelFlag()
+        ) { _ in }
         : try source.forEachBatch(ofSection: section, rows, columns: columns) {
-          numbering.append($0)
+          digests.append($0)
         }
       guard count == rows.count else {
         let end = rows.lowerBound + count
@@ -68,28 +74,37 @@ extension ComparedRows {
   }
 }
 
-/// Numbers rows by the digests of some cells, and by those of the keys among them.
-///
-/// A part that a thread reads has only digests, and the whole numbers them.
-struct RowNumbering: RowCollector {
+/// The digests of some cells of rows, and those of the keys among the cells.
+struct CollectedDigests: RowCollector {
   /// The columns to read.
-  private(set) var columns: [Int] = []
-  private var all: [Column] = []
-  private var isText: [Bool] = []
+  let columns: [Int]
+  private(set) var rows: [RowDigest] = []
+  /// The keys as numbers; see ``DigestNumbers``. A part that a thread reads has digests instead, and no numbers yet.
+  private(set) var keys: (digests: [RowDigest], numbered: [Int32], numbers: DigestNumbers?) = (
+    [], [], nil
+  )
+  /// The columns of the table, and which of the read ones are compared as text. Nil if the rows are digests; see
+  /// ``RowDigesting``.
+  private let cells: (all: [Column], isText: [Bool])?
   /// The indices of the keys among the compared columns.
   private let keyIndices: [Int]
-  /// Whether the rows are digests; see ``RowDigesting``.
-  private var hasDigests = false
-  private var isPart = false
-  private var digests: (rows: [RowDigest], keys: [RowDigest]) = ([], [])
-  private var numbers = (rows: DigestNumbers(), keys: DigestNumbers())
-  private(set) var rows: [Int32] = []
-  private(set) var keys: [Int32] = []
 
-  init(_ keyIndices: [Int]) { self.keyIndices = keyIndices }
+  /// Collects from a source of digests.
+  init(ofDigests source: any TableDataSource, _ keyIndices: [Int]) {
+    columns = Array(source.columns.indices)
+    cells = nil
+    self.keyIndices = keyIndices
+  }
 
-  /// The digests of the rows of both sources, and of the keys; nil if one of the sources cannot compute them.
-  static func digests(
+  /// Collects from a table with these columns.
+  init(_ all: [Column], _ columns: [(number: Int, isText: Bool)], _ keyIndices: [Int]) {
+    self.columns = columns.map(\.number)
+    cells = (all, columns.map(\.isText))
+    self.keyIndices = keyIndices
+  }
+
+  /// The sources of the digests of the rows of two tables, and of the keys; nil if one of them cannot compute digests.
+  static func sources(
     _ old: any TableDataSource, _ new: any TableDataSource, _ pairs: [ComparedColumns.Pair],
     _ keys: [Int]
   ) throws(TableError) -> (old: any TableDataSource, new: any TableDataSource)? {
@@ -106,39 +121,27 @@ struct RowNumbering: RowCollector {
     )
   }
 
-  /// Begins the rows of a source of digests. The numbers of other sources stay valid.
-  mutating func begin(_ digests: any TableDataSource) {
-    hasDigests = true
-    columns = Array(digests.columns.indices)
-    (rows, keys) = ([], [])
-  }
-
-  /// Begins the rows of a table. The numbers of other tables stay valid.
-  mutating func begin(_ all: [Column], _ columns: [(number: Int, isText: Bool)]) {
-    hasDigests = false
-    self.all = all
-    self.columns = columns.map(\.number)
-    isText = columns.map(\.isText)
-    (rows, keys) = ([], [])
-  }
-
-  /// The number of different rows, and of different keys.
-  var rowCount: Int { numbers.rows.count }
-  var keyCount: Int { numbers.keys.count }
-
-  var emptied: RowNumbering {
+  var emptied: CollectedDigests {
     var part = self
-    part.isPart = true
-    part.numbers = (DigestNumbers(), DigestNumbers())
-    (part.rows, part.keys, part.digests) = ([], [], ([], []))
+    (part.rows, part.keys) = ([], ([], [], nil))
     return part
   }
 
+  /// Begins the whole of so many rows. The numbers of other keys stay valid.
+  mutating func begin(numbering numbers: DigestNumbers, count: Int) {
+    keys.numbers = numbers
+    rows.makeRoom(for: count)
+  }
+
   mutating func append(_ batch: Batch) {
-    if hasDigests {
-      return add(
-        digests(batch.columns[0], batch.columns[1]),
-        keyIndices.isEmpty ? [] : digests(batch.columns[2], batch.columns[3]))
+    guard let (all, isText) = cells else {
+      CollectedDigests.add(batch.columns[0], batch.columns[1], to: &rows)
+      if !keyIndices.isEmpty {
+        var keys: [RowDigest] = []
+        CollectedDigests.add(batch.columns[2], batch.columns[3], to: &keys)
+        add(keys: keys)
+      }
+      return
     }
     var rows = [RowDigest](repeating: .empty, count: batch.rowCount)
     var keys = keyIndices.isEmpty ? [] : rows
@@ -147,13 +150,25 @@ struct RowNumbering: RowCollector {
       values.add(to: &rows, asText: isText[index])
       if keyIndices.contains(index) { values.add(to: &keys, asText: isText[index]) }
     }
-    add(rows, keys)
+    self.rows += rows
+    add(keys: keys)
   }
 
-  private func digests(_ first: ColumnBatch, _ second: ColumnBatch) -> [RowDigest] {
-    (0..<first.count).map { row in
-      RowDigest(
-        UInt64(bitPattern: first.integer(row)), UInt64(bitPattern: second.integer(row)))
+  private mutating func add(keys: [RowDigest]) {
+    if self.keys.numbers == nil {
+      self.keys.digests += keys
+      return
+    }
+    self.keys.numbers!.append(keys, to: &self.keys.numbered)
+  }
+
+  private static func add(
+    _ first: ColumnBatch, _ second: ColumnBatch, to digests: inout [RowDigest]
+  ) {
+    for row in 0..<first.count {
+      digests.append(
+        RowDigest(
+          UInt64(bitPattern: first.integer(row)), UInt64(bitPattern: second.integer(row))))
     }
   }
 
@@ -161,20 +176,12 @@ struct RowNumbering: RowCollector {
   mutating func append(_ grouped: GroupedSource) throws(TableError) {
     var part = emptied
     let index = try grouped.collectRows(columns: columns, into: &part, CancelFlag()) { _ in }
-    let (rows, keys) = part.digests
-    add(
-      index.rows.map { rows[Int($0)] }, keyIndices.isEmpty ? [] : index.rows.map { keys[Int($0)] })
+    for row in index.rows { rows.append(part.rows[Int(row)]) }
+    if !keyIndices.isEmpty { add(keys: index.rows.map { part.keys.digests[Int($0)] }) }
   }
 
-  mutating func merge(_ next: RowNumbering) { add(next.digests.rows, next.digests.keys) }
-
-  private mutating func add(_ rows: [RowDigest], _ keys: [RowDigest]) {
-    if isPart {
-      digests.rows += rows
-      digests.keys += keys
-      return
-    }
-    numbers.rows.append(rows, to: &self.rows)
-    numbers.keys.append(keys, to: &self.keys)
+  mutating func merge(_ next: CollectedDigests) {
+    rows += next.rows
+    add(keys: next.keys.digests)
   }
 }

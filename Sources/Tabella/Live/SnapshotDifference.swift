@@ -17,6 +17,7 @@ private struct SnapshotDifference {
   private let old: TableSnapshot
   private let new: TableSnapshot
   private var numbers = DigestNumbers()
+  private var tallies = NumberTallies()
   /// Rows without a partner in their section, by the number of their id.
   private var departed: [Int32: [IndexPath]] = [:]
   private var deleted: [IndexPath] = []
@@ -58,10 +59,8 @@ private struct SnapshotDifference {
     let (olds, news) = (old.sections[oldSection].rows, new.sections[newSection].rows)
     let oldNumbers = olds.map { numbers.number(of: $0.key) }
     let newNumbers = news.map { numbers.number(of: $0.key) }
-    // In one of many sections, the numbers of all rows would be too large for a table of counts.
-    var own = SectionNumbers(isWhole: old.sections.count == 1, numbers.count)
-    let matching = ListMatching(
-      own.list(oldNumbers[...]), own.list(newNumbers[...]), bound: own.bound)
+    tallies.makeRoom(bound: numbers.count)
+    let matching = ListMatching(oldNumbers, newNumbers, &tallies)
     var stays = [Bool](repeating: false, count: olds.count)
     for partner in matching.partners where partner >= 0 { stays[Int(partner)] = true }
     for (row, partner) in matching.partners.enumerated() {

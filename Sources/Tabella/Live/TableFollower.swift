@@ -108,10 +108,9 @@ public final class TableFollower {
       cells[path] = snapshot.cells(at: path)
     }
     let plan = try snapshot.plan(of: list)
-    if !list.isEmpty {
-      try check(plan)
-      try snapshot.apply(list, from: source)
-    }
+    // A version without changes has the counts of the last one.
+    if !list.isEmpty || batch.to != before { try check(plan) }
+    if !list.isEmpty { try snapshot.apply(list, from: source) }
     version = batch.to
     let kept = list.filter { change in
       guard case .reconfigure(let path) = change, let old = cells[path],
@@ -128,7 +127,7 @@ public final class TableFollower {
   private func check(_ plan: BatchPlan) throws(TableError) {
     var before = KnownCounts(sections: .exact(snapshot.sections.count))
     var needs: [Int: Int] = [:]
-    for section in plan.rows.keys {
+    for section in plan.rows.isEmpty ? Array(snapshot.sections.indices) : Array(plan.rows.keys) {
       before.rows[section] = .exact(snapshot.sections[section].rows.count)
       if let now = plan.sectionAfter(of: section) { needs[now] = 0 }
     }

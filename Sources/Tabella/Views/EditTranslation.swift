@@ -117,15 +117,29 @@ struct EditTranslation {
   ) throws(TableError) -> [Int: BaseTarget] {
     var baseTargets: [Int: BaseTarget] = [:]
     for (section, rows) in plan.rows {
-      for (index, arrival) in rows.arrivals.enumerated() {
-        if case .move(let from, _) = changes[arrival.change], from.section == section,
-          rows.stays(from.row, asArrival: index)
-        {
-          baseTargets[arrival.change] = .before(try view.basePath(of: from))
-        } else {
-          baseTargets[arrival.change] = try policy.baseTarget(
-            ofArrival: index, inSection: section, rows, changes)
+      func from(_ arrival: ListPlan.Arrival) -> IndexPath? {
+        guard case .move(let from, _) = changes[arrival.change], from.section == section else {
+          return nil
         }
+        return from
+      }
+      let stays = rows.stays { from($0)?.row }
+      /// The next rows between the same survivors that stay, by the targets that they would have otherwise.
+      var next: [IndexPath: IndexPath] = [:]
+      for (index, arrival) in rows.arrivals.enumerated().reversed() {
+        if index + 1 < rows.arrivals.count,
+          rows.arrivals[index + 1].nextSurvivor != arrival.nextSurvivor
+        {
+          next = [:]
+        }
+        let target = try policy.baseTarget(
+          ofArrival: index, inSection: section, rows, changes)
+        baseTargets[arrival.change] = target
+        guard let other = target.base else { continue }
+        if stays[index], let from = from(arrival) { next[other] = try view.basePath(of: from) }
+        // A new row of a group is at the end of the base, wherever the group shows it.
+        if from(arrival) == nil, policy.hasGroups { continue }
+        if let own = next[other] { baseTargets[arrival.change] = .before(own) }
       }
     }
     return baseTargets

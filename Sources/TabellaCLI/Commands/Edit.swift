@@ -9,9 +9,9 @@ extension Command {
       Changes the cells of each ROW. Without ROW, changes the cells of all rows that the options choose.
 
       In a column of text, VALUE is stored as it is. In other columns VALUE is a number, `true` or `false`, a date \
-      (`2026-02-28`, `2026-02-28T12:00:00Z`), or binary data in hexadecimal. An empty VALUE is empty text in a column \
-      of text, and a missing cell in other columns. An assignment that matches two columns is refused. A section has one cell, its \
-      title: `set notes.md 2: title=Plan`.
+      (`2026-02-28T12:00:00Z`, or `2026-02-28` for midnight in UTC), or binary data in hexadecimal. An empty VALUE is \
+      empty text in a column of text, and a missing cell in other columns. An assignment that matches two columns is \
+      refused. A section has one cell, its title: `set notes.md 2: title=Plan`.
       """,
     options: OptionSpec.editing,
     examples: [

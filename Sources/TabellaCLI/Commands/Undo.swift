@@ -19,7 +19,7 @@ extension Command {
       Undoing is itself an edit with a receipt. Undo that edit to restore the first one. If an edit was undone only in \
       part (status 1), the next `undo` of the location undoes the rest. Write `./receipt:ID` for a file with such a name.
       """,
-    options: [.option, .inPlace, .backup, .needlessYes, .dryRun, .json] + OptionSpec.isolation,
+    options: [.option, .inPlace, .needlessYes, .dryRun, .json] + OptionSpec.isolation,
     examples: [
       ("tabella undo data.csv", "undo the newest edit"),
       ("tabella undo data.csv --dry-run", "check whether the newest edit can be undone"),

@@ -12,10 +12,12 @@ struct DiffRun {
 
   init(_ invocation: Invocation) throws(Failure) {
     self.invocation = invocation
-    let tables = try invocation.dividedByLocation(Host(invocation)).map { own throws(Failure) in
-      try ShapedTable(own, command: "diff")
-    }
-    (old, new) = (tables[0], tables[1])
+    var own = try invocation.dividedByLocation(Host(invocation))
+    // Dry runs tell which edits are possible. A worker that only reads could not make them.
+    if invocation.format == "apply" { own[0].access = .editing }
+    (old, new) = (
+      try ShapedTable(own[0], command: "diff"), try ShapedTable(own[1], command: "diff")
+    )
     columns = ComparedColumns(
       old.source.columns, new.source.columns, only: old.columns, new.columns)
     let pairs = columns.pairs

@@ -207,7 +207,8 @@ extension ColumnType {
     case .integer: "an integer"
     case .real: "a number"
     case .boolean: "true or false"
-    case .date: "a date from 1677-09-21 to 2262-04-11 (2026-02-28 or 2026-02-28T12:00:00Z)"
+    case .date:
+      "a date from 1677-09-21 to 2262-04-11 (2026-02-28T12:00:00Z, or 2026-02-28 for midnight in UTC)"
     case .binary: "binary (hexadecimal; base64 in JSON)"
     }
   }

@@ -58,21 +58,45 @@ struct MarkdownFormat: Format {
       batch.type == .text && column.unit == nil
       && batch.withBytes(at: row) { bytes in
         guard SafeText.isPlain(bytes) else { return false }
-        append(bytes, to: &text)
+        append(bytes, escaping: markup, to: &text)
         return true
       }
     if !isPlain { text += escaped(cells.text(batch, column, row)).string.utf8 }
   }
 
-  /// Appends printable ASCII, with a backslash in front of markup.
-  private func append(_ bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+  /// Appends text with a backslash in front of markup. CommonMark 2.4 allows that for all ASCII punctuation.
+  private func append(
+    _ bytes: UnsafeRawBufferPointer, escaping markup: ASCIISet, to text: inout [UInt8]
+  ) {
     var start = 0
-    for (index, byte) in bytes.enumerated() where markup.contains(byte) {
+    func escape(_ index: Int) {
       text.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
       text.append(UInt8(ascii: "\\"))
       start = index
     }
+    if bytes.contains(where: { markup.contains($0) }) {
+      for (index, byte) in bytes.enumerated()
+      where markup.contains(byte) || isInLink(index, of: bytes) {
+        escape(index)
+      }
+    }
     text.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...]))
+  }
+
+  /// Whether a backslash in front of a byte prevents that a reader takes the text around it as a link. Within a link
+  /// without brackets (GFM 6.9), backslashes are no markup and would be shown.
+  private func isInLink(_ index: Int, of bytes: UnsafeRawBufferPointer) -> Bool {
+    func follows(_ text: StaticString, at start: Int) -> Bool {
+      start >= 0 && start + text.utf8CodeUnitCount <= bytes.count
+        && (0..<text.utf8CodeUnitCount).allSatisfy {
+          bytes[start + $0] | 0x20 == text.utf8Start[$0] | 0x20
+        }
+    }
+    return switch bytes[index] {
+    case UInt8(ascii: ":"): follows("://", at: index)
+    case UInt8(ascii: "."): follows("www.", at: index - 3)
+    default: false
+    }
   }
 
   func writer(to output: Output) -> (any Format)? {
@@ -100,23 +124,20 @@ struct MarkdownFormat: Format {
     try output.write("\n\(escaped(SafeText(text), isParagraph: true))\n")
   }
 
-  /// The text with a backslash in front of markup. CommonMark 2.4 allows that for all ASCII punctuation.
+  /// The text with a backslash in front of markup.
   private func escaped(_ text: SafeText, isParagraph: Bool = false) -> SafeText {
-    func isMarked(_ byte: UInt8) -> Bool {
-      markup.contains(byte) || isParagraph && paragraphMarkup.contains(byte)
-    }
-    guard text.string.utf8.contains(where: isMarked) else { return text }
     var escaped: [UInt8] = []
-    for byte in text.string.utf8 {
-      if isMarked(byte) { escaped.append(UInt8(ascii: "\\")) }
-      escaped.append(byte)
+    var string = text.string
+    string.withUTF8 {
+      append(
+        UnsafeRawBufferPointer($0), escaping: isParagraph ? paragraphMarkup : markup, to: &escaped)
     }
     return SafeText(String(decoding: escaped, as: UTF8.self))
   }
 
   private let markup = ASCIISet("\\`*_{}[]<>#|~&!")
-  /// Characters that could begin a list or underline a heading.
-  private let paragraphMarkup = ASCIISet("+-=.)")
+  /// The markup, and the characters that could begin a list or underline a heading.
+  private let paragraphMarkup = ASCIISet("\\`*_{}[]<>#|~&!+-=.)")
 }
 
 /// A set of characters of ASCII.

@@ -19,7 +19,8 @@ extension Law {
       switch (dry, real) {
       case (.success(let dry), .success(let real)):
         try require(
-          dry.outcomes.map(\.code) == real.outcomes.map(\.code),
+          dry.outcomes.map(\.code) == real.outcomes.map(\.code)
+            && dry.outcomes.map(\.isFinal) == real.outcomes.map(\.isFinal),
           "a dry run of \(batch.edits) reported \(dry.outcomes), but the commit reported \(real.outcomes)"
         )
       case (.failure, .failure): break

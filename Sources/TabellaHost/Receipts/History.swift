@@ -42,14 +42,19 @@ struct History {
     of place: Receipt.Place, subject: String
   ) throws(ReceiptError) -> Receipt? {
     var found: Receipt?
+    var earlier: [Receipt] = []
     var obstacle: ReceiptError?
     try walk(
       of: place,
       damaged: { id, error in
-        obstacle = .unknownNewest(id, error, subject)
+        if found == nil { obstacle = .unknownNewest(id, error, subject) }
         return false
       },
       visit: { receipt, isTakenBack in
+        if let found {
+          if !isTakenBack, receipt.isWholeEdit { earlier.append(receipt) }
+          return receipt.id.isSoonBefore(found.id)
+        }
         if isTakenBack { return true }
         if let trouble = receipt.trouble, receipt.kind != .undo || receipt.wayBack == nil {
           obstacle = .unfinished(receipt, trouble, subject)
@@ -60,10 +65,39 @@ struct History {
           return false
         }
         if receipt.kind != .undo || receipt.trouble != nil { found = receipt }
-        return found == nil
+        return true
       })
     if let obstacle { throw obstacle }
-    return found
+    return found.map { History.last(of: earlier, or: $0) }
+  }
+
+  /// The last of several edits by their versions. `newest` has the newest receipt, and the others follow from new to old.
+  ///
+  /// A receipt is stored after its edit. So if two programs edit a table at the same time, the receipt of the later edit
+  /// can be the older one.
+  private static func last(of earlier: [Receipt], or newest: Receipt) -> Receipt {
+    guard newest.isWholeEdit else { return newest }
+    var last = newest
+    var rest = earlier
+    while let version = last.to, let next = rest.firstIndex(where: { $0.from == version }) {
+      last = rest.remove(at: next)
+      // A version that returns, as that of a folder can, says nothing about the order.
+      if last.to == newest.from { return newest }
+    }
+    return last
+  }
+}
+
+extension Receipt {
+  /// Whether it belongs to an edit, or a redo, of which everything was done.
+  fileprivate var isWholeEdit: Bool { kind != .undo && trouble == nil }
+}
+
+extension ReceiptID {
+  /// Whether the time is at most some seconds before another one, so that both edits could be made at the same time.
+  fileprivate func isSoonBefore(_ other: ReceiptID) -> Bool {
+    guard let time, let otherTime = other.time else { return false }
+    return otherTime.nanoseconds - time.nanoseconds < 10_000_000_000
   }
 }
 

@@ -102,6 +102,7 @@ import Testing
     (["set", "a.ledger", "0", "name=A", "--in-place"], 2, "--in-place: provider ledger"),
     (["set", "a.ledger", "0", "name=A", "--backup="], 2, "the suffix is empty"),
     (["set", "a.ledger", "0", "name=A", "--yes=no"], 2, "--yes takes no value"),
+    (["undo", "a.ledger", "--backup"], 2, "there is no option --backup"),
     (["move", "a.ledger", "0"], 2, "a ROW is missing"),
     (["move", "a.ledger", "0", "1", "2"], 2, "2 is not expected"),
     (["delete", "a.ledger", "0"], 2, "tabella delete a.ledger 0 --yes"),

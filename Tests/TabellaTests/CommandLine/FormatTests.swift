@@ -92,6 +92,19 @@ import Testing
     #expect(lines.map(String.init) == naive)
   }
 
+  /// GitHub shows the backslashes of a text that it takes as a link, so such a text must not look like one.
+  @Test(arguments: [
+    ("https://a.de/b_c?x=1&y=2#z", ##"https\://a.de/b\_c?x=1\&y=2\#z"##),
+    ("see WWW.a_b.de, é", #"see WWW\.a\_b.de, é"#), ("https://a.de/b", "https://a.de/b"),
+    ("www.a.de", "www.a.de"), ("www", "www"), ("a_b: c", #"a\_b: c"#), (":/_", #":/\_"#),
+    ("ww._", #"ww.\_"#), (".www_", #".www\_"#),
+  ])
+  func markdownTextIsNoLinkIfItHasMarkup(_ text: String, _ shown: String) throws {
+    let source = InMemorySource([Column("c")], rows: [[.text(text)]])
+    let lines = try folder.written(source) { MarkdownFormat($0) }.split(separator: "\n")
+    #expect(lines.last.map(String.init) == "| \(shown) |")
+  }
+
   /// The parts of a JSON row around its cells are made once for all rows.
   @Test(arguments: 0..<40)
   func jsonRowsHaveTheirIDsAndPermissions(_ seed: Int) throws {

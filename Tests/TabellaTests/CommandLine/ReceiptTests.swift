@@ -325,6 +325,29 @@ import Testing
     #expect(try ledgers.tabella("undo", "a.ledger").status == 4)
   }
 
+  /// Two programs edited at the same time, and the later edit got the older receipt: no undo of the location was possible.
+  @Test(arguments: [[0, 2, 1], [2, 1, 0], [1, 0, 2], [1, 2, 0], [2, 0, 1]])
+  func receiptsOfConcurrentEditsCanHaveAnotherOrder(_ order: [Int]) throws {
+    let original = try ledgers.content()
+    let ids = try (0..<3).map { try edit("count=\($0 + 5)") }
+    let texts = try ids.map { Array(try Data(contentsOf: URL(fileURLWithPath: path($0)))) }
+    for (id, number) in zip(ids, order) {
+      let text = signed(texts[number]) { $0.replacing(ids[number], with: id) }
+      try Data(text).write(to: URL(fileURLWithPath: path(id)))
+    }
+    for count in [6, 5, nil] {
+      let undo = try ledgers.tabella("undo", "a.ledger")
+      #expect(undo.status == 0, "\(undo.errors)")
+      let content = try ledgers.content()
+      if let count {
+        #expect(content.contains("\t\(count)\n"), "\(content)")
+      } else {
+        #expect(content == original)
+      }
+    }
+    #expect(try ledgers.tabella("undo", "a.ledger").status == 1)
+  }
+
   /// An undo without effect was recorded if the table changed at the same moment.
   @Test func anUndoThatDidNothingIsNone() throws {
     try edit("count=5")

@@ -102,12 +102,91 @@ private typealias IndexPath = Tabella.IndexPath
         default: new.swapAt(index, Int.random(in: 0..<new.count, using: &generator))
         }
       }
-      let partners = CommonSubsequence(old, new, bound: bound).partners
+      var tallies = NumberTallies(bound: bound)
+      let partners = CommonSubsequence(old, new, &tallies).partners
       let paired = partners.indices.filter { partners[$0] >= 0 }
       #expect(paired.allSatisfy { old[Int(partners[$0])] == new[$0] })
       #expect(zip(paired, paired.dropFirst()).allSatisfy { partners[$0] < partners[$1] })
       #expect(paired.count > (seed % 3 == 0 ? 2900 : 150), "seed \(seed): \(paired.count)")
     }
+  }
+
+  // Runs of equal rows
+
+  /// The pairs of the runs of two lists, and of a common subsequence of the rest.
+  private func aligned(_ old: [Int], _ new: [Int]) -> (pairs: [(old: Int, new: Int)], rest: Int) {
+    func digests(_ list: [Int]) -> [RowDigest] { list.map { RowDigest(UInt64($0), 1) } }
+    var alignment = GreedyAlignment()
+    let (olds, news) = (digests(old), digests(new))
+    let runs = olds.withUnsafeBufferPointer { olds in
+      news.withUnsafeBufferPointer { news in
+        AlignedRuns(olds, olds.indices, news, news.indices, &alignment)
+      }
+    }
+    var pairs = runs.runs.flatMap { run in
+      (0..<run.count).map { (old: run.old + $0, new: run.new + $0) }
+    }
+    var tallies = NumberTallies(bound: 1 + max(old.max() ?? 0, new.max() ?? 0))
+    let partners = CommonSubsequence(
+      old[runs.rest.old].map { Int32($0) }, new[runs.rest.new].map { Int32($0) }, &tallies
+    ).partners
+    for (index, partner) in partners.enumerated() where partner >= 0 {
+      pairs.append((runs.rest.old.lowerBound + Int(partner), runs.rest.new.lowerBound + index))
+    }
+    return (pairs.sorted { $0.new < $1.new }, runs.rest.new.count)
+  }
+
+  @Test func runsOfShortListsAreALongestCommonSubsequence() {
+    for seed in 0..<4000 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let old = list(&generator, isUnique: seed % 2 == 0)
+      let new = list(&generator, isUnique: seed % 2 == 0)
+      let pairs = aligned(old, new).pairs
+      #expect(pairs.allSatisfy { old[$0.old] == new[$0.new] })
+      #expect(zip(pairs, pairs.dropFirst()).allSatisfy { $0.old < $1.old })
+      #expect(pairs.count == longest(old, new), "\(old) \(new) \(pairs)")
+    }
+  }
+
+  /// Lists that differ in thousands of places: single elements, and blocks that were deleted, inserted, moved or reversed.
+  @Test func runsOfLongListsAreALongestCommonSubsequence() {
+    var (withRest, withoutRest) = (0, 0)
+    for seed in 0..<120 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let old = Array(0..<8000)
+      var new = old
+      var fresh = 8000
+      for _ in 0..<[40, 700, 1500][Int(seed % 3)] {
+        let index = Int.random(in: 0..<new.count - 10, using: &generator)
+        let block = index..<index + Int.random(in: 1..<10, using: &generator)
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0: new.removeSubrange(block)
+        case 1:
+          new.insert(contentsOf: fresh..<fresh + block.count, at: index)
+          fresh += block.count
+        case 2: new[block].reverse()
+        case 3 where seed % 4 > 0:
+          let moved = new[block]
+          new.removeSubrange(block)
+          new.insert(contentsOf: moved, at: Int.random(in: 0..<new.count, using: &generator))
+        default:
+          new[index] = fresh
+          fresh += 1
+        }
+      }
+      if seed % 5 == 0 {
+        let half = Array(new[5000...])
+        new.removeLast(half.count)
+        new.insert(contentsOf: half, at: 2000)
+      }
+      let (pairs, rest) = aligned(old, new)
+      if rest > 0 { withRest += 1 } else { withoutRest += 1 }
+      #expect(pairs.allSatisfy { old[$0.old] == new[$0.new] })
+      #expect(zip(pairs, pairs.dropFirst()).allSatisfy { $0.old < $1.old })
+      let kept = longestIncreasing(new.filter { $0 < 8000 }.map { Int32($0) })
+      #expect(pairs.count == kept.count, "seed \(seed)")
+    }
+    #expect(withRest > 10 && withoutRest > 30, "\(withRest) \(withoutRest)")
   }
 
   // Tables

@@ -170,6 +170,21 @@ private typealias IndexPath = Tabella.IndexPath
     #expect(error?.message.hasSuffix("they lead to 3 rows in section 0, but there are 2") == true)
   }
 
+  /// A source moved to a version with more rows and listed no change: the rows were never shown.
+  @Test func aVersionWithoutChangesHasTheSameCounts() throws {
+    let rows = ["a", "b"].map { NaiveTable.Row(id: $0, cells: ["1", "2"]) }
+    let table = NaiveTable([NaiveTable.Section(title: nil, rows: rows)])
+    let source = MovingTable(table, hasIDs: true)
+    let follower = try TableFollower(source)
+    var more = table
+    more.sections[0].rows.append(NaiveTable.Row(id: "c", cells: ["1", "2"]))
+    source.coming = [(more, [])]
+    let error = #expect(throws: TableError.self) { try follower.pull() }
+    #expect(error?.code == .misbehaved)
+    #expect(error?.message.hasSuffix("they lead to 2 rows in section 0, but there are 3") == true)
+    #expect(try follower.pull().list == [.insert(IndexPath(section: 0, row: 2))])
+  }
+
   /// The cost of an appended row does not grow with the table: only the new row is read.
   @Test func appendedRowsAreReadAlone() throws {
     let rows = (0..<5000).map { NaiveTable.Row(id: "i\($0)", cells: ["1", "2"]) }

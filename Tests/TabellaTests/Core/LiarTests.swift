@@ -1,7 +1,8 @@
-import Tabella
+import TabellaBridge
 import TabellaConformance
 import Testing
 
+@testable import Tabella
 @testable import TabellaTestSupport
 
 /// Sources that break one law each. The suite proves nothing unless it notices every one.
@@ -21,6 +22,103 @@ import Testing
       }
       #expect(broken == ["memory-returns"])
     }
+  }
+
+  /// Views, cursors and comparisons took a section as complete that ended before its count, so `count --filter` and
+  /// `summarize` had wrong results.
+  @Test(arguments: [3, 0])
+  func aSectionThatEndsBeforeItsCountIsNamed(_ end: Int) throws {
+    func source() throws -> any TableDataSource {
+      try importSource(exportSource(Short(end: end)), provider: "liar")
+    }
+    let all = Condition(column: 1, comparison: .greater, value: Array("0".utf8))
+    let both: [(String, (any TableDataSource) throws -> Void)] = [
+      ("count", { _ = try $0.filtered(by: [all]).exactNumberOfRows() }),
+      ("search", { _ = try $0.shaped(search: "a").exactNumberOfRows() }),
+      ("groups", { _ = try $0.grouped(by: Grouping(column: 0, by: .value)).allSections() }),
+      (
+        "sorted rows",
+        {
+          let sorted = try $0.sorted(by: [SortDescriptor(column: 1)])
+          _ = try sorted.rows(RowRequest(first: 0, count: 6, columns: [0]))
+        }
+      ),
+      (
+        "cursor",
+        {
+          var rows = try $0.rows()
+          while try rows.next() != nil {}
+        }
+      ),
+      ("each row", { try $0.forEachRow { _ in } }),
+      (
+        "sums",
+        {
+          let sums = try $0.summarized(computing: [Aggregate(.sum, ofColumn: 1)])
+          _ = try sums.rows(RowRequest(first: 0, count: 1, columns: [0]))
+        }
+      ),
+      (
+        "comparison",
+        {
+          let rows = try ComparedRows($0)
+          _ = try TableComparison(
+            from: rows, to: rows, columns: ComparedColumns($0.columns, $0.columns))
+        }
+      ),
+    ]
+    for (name, read) in both {
+      let error = #expect(throws: TableError.self, "\(name)") { try read(try source()) }
+      #expect(error?.code == .misbehaved && error?.provider == "liar", "\(name): \(error!)")
+      let complaint = "section 0 has 6 rows by its count, but ends at row \(end)"
+      #expect(error?.message.hasSuffix(complaint) == true, "\(name): \(error!)")
+    }
+  }
+
+  private final class Short: TableDataSource {
+    let end: Int
+    let columns = [Column("a"), Column("n", .integer)]
+    let base: InMemorySource
+
+    init(end: Int) {
+      self.end = end
+      base = InMemorySource(columns, rows: (0..<end).map { [.text("a\($0)"), .integer(7)] })
+    }
+
+    func version() -> Version? { Version("1") }
+    func numberOfRows(inSection section: Int, knowing minimum: Int) -> Count { .exact(6) }
+    func rows(_ request: RowRequest) throws(TableError) -> Batch {
+      try base.rows(request)
+    }
+  }
+
+  /// An index title that led nowhere showed an empty table.
+  @Test(arguments: [IndexPath(section: 9, row: 0), IndexPath(section: 0, row: 99), .section(9)])
+  func aTitleThatLeadsNowhereIsNamed(_ path: IndexPath) throws {
+    let source = try importSource(exportSource(Nowhere(path)), provider: "liar")
+    let index = try #require(source.sectionIndex)
+    let error = #expect(throws: TableError.self) {
+      try index.indexPath(forIndexTitle: "A", at: 0)
+    }
+    #expect(error?.code == .misbehaved)
+    #expect(error?.message.hasSuffix("returned \(path), which does not exist") == true)
+  }
+
+  private final class Nowhere: TableDataSource, TableSectionIndex {
+    let path: IndexPath
+    let base = InMemorySource([Column("a")], rows: [["A"]])
+    let columns = [Column("a")]
+
+    init(_ path: IndexPath) { self.path = path }
+
+    var sectionIndex: (any TableSectionIndex)? { self }
+    func version() -> Version? { Version("1") }
+    func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+      try base.numberOfRows(inSection: section, knowing: minimum)
+    }
+    func rows(_ request: RowRequest) throws(TableError) -> Batch { try base.rows(request) }
+    func sectionIndexTitles() -> [String] { ["A"] }
+    func indexPath(forIndexTitle title: String, at index: Int) -> IndexPath { path }
   }
 
   /// Without a lie, the liar passes.

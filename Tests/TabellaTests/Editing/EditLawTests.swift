@@ -40,7 +40,8 @@ import Testing
 }
 
 enum BrokenEdit: String, CaseIterable {
-  case dryRunEdits, dryRunIsSure, wrongChange, forgottenChange, otherVersion, staleIsFine,
+  case dryRunEdits, dryRunIsSure, dryRunForesees, wrongChange, forgottenChange, otherVersion,
+    staleIsFine,
     takesTwice, halfDone, setsNothing, setsAnotherRow, setsAnotherAndSaysSo, newIDForSet,
     undoesNothing, undoesTwice, undoesDryly, deletesAnotherAndSaysSo, insertsNoCells,
     keepsTheVersion, setsWhatCannotBeSet, forgetsTitles, movesFixedSections, isRefuted
@@ -48,7 +49,7 @@ enum BrokenEdit: String, CaseIterable {
   /// The law that must notice the lie.
   var law: String {
     switch self {
-    case .dryRunEdits, .dryRunIsSure: "dry-runs-change-nothing"
+    case .dryRunEdits, .dryRunIsSure, .dryRunForesees: "dry-runs-change-nothing"
     case .wrongChange, .forgottenChange, .otherVersion, .deletesAnotherAndSaysSo, .insertsNoCells,
       .keepsTheVersion, .isRefuted:
       "edits-replay"
@@ -169,6 +170,8 @@ final class LawBreaker: TableDataSource, TableEditing, TableSectionEditing, Tabl
     var result = try base.commit(honest)
     result.outcomes += batch.edits.dropFirst(result.outcomes.count).map { _ in .init() }
     switch lie {
+    case .dryRunForesees where batch.isDryRun:
+      for index in result.outcomes.indices { result.outcomes[index].isFinal = true }
     case .wrongChange:
       result.changes.changes = result.changes.changes?.map {
         if case .delete(let path) = $0 {

@@ -1,4 +1,4 @@
-import Tabella
+@testable import Tabella
 
 /// A view during edits: its construction, its content, and the translation of its edits into edits of the base table.
 /// Everything is computed naively, as the reference for views.
@@ -58,7 +58,9 @@ struct EditShape: Sendable {
           if stays.contains(key) { return model.path(of: key)! }
           // The next row that is shown and stays.
           let section = after.sections[target.section]
-          let next = section.rows[target.row...].first { !arriving.contains($0.key) }
+          let next = section.rows[target.row...].first {
+            !arriving.contains($0.key) || stays.contains($0.key)
+          }
           let old = model.sections.firstIndex { $0.key == section.key }!
           return next.map { model.path(of: $0.key)! }
             ?? IndexPath(section: old, row: model.sections[old].rows.count)
@@ -170,6 +172,10 @@ struct EditShape: Sendable {
       func place(_ row: EditModel.Row?) -> IndexPath? {
         row.flatMap { model.path(of: $0.key) }.flatMap { $0.section == section ? $0 : nil }
       }
+      let gap = rows[target.row...].prefix { arriving.contains($0.key) }
+      if let next = gap.first(where: { stays.contains($0.key) && place($0) != nil }) {
+        return place(next)!
+      }
       if let next = place(rows[target.row...].first { !arriving.contains($0.key) }) { return next }
       if let last = place(rows[..<target.row].last { !arriving.contains($0.key) }) {
         return IndexPath(section: section, row: last.row + 1)
@@ -265,7 +271,7 @@ extension EditModel.Edit {
 }
 
 extension EditModel {
-  /// The rows whose moves have no effect: they stay between the same rows, and nothing else arrives there.
+  /// The rows whose moves have no effect: they stay between the same rows, and in the same order.
   func staying(_ edits: [Edit]) -> Set<Int> {
     let after = applying(edits)
     var leaving: Set<Int> = []
@@ -274,21 +280,31 @@ extension EditModel {
       if case .move(let key, _) = edit { leaving.insert(key) }
     }
     let arriving = Set(edits.compactMap(\.arrivingRow))
-    var stays: Set<Int> = []
-    for case .move(let key, let target) in edits {
-      let path = path(of: key)!
-      guard sections[path.section].key == after.sections[target.section].key else { continue }
-      let (old, new) = (sections[path.section].rows, after.sections[target.section].rows)
-      let last = old[..<path.row].last { !leaving.contains($0.key) }?.key
-      let next = old[(path.row + 1)...].first { !leaving.contains($0.key) }?.key
-      let neighbours = [new[..<target.row].last, new[(target.row + 1)...].first]
-      if neighbours.map({ $0?.key }) == [last, next],
-        !neighbours.contains(where: { $0.map { arriving.contains($0.key) } ?? false })
-      {
-        stays.insert(key)
+    /// Rows that stay between the same two rows, in the new order.
+    var between: [[Int?]: [(key: Int, place: IndexPath)]] = [:]
+    for section in after.sections.indices {
+      for (row, now) in after.sections[section].rows.enumerated() where arriving.contains(now.key) {
+        guard let path = path(of: now.key),
+          sections[path.section].key == after.sections[section].key
+        else { continue }
+        let (old, new) = (sections[path.section].rows, after.sections[section].rows)
+        let neighbours = [
+          old[..<path.row].last { !leaving.contains($0.key) }?.key,
+          old[(path.row + 1)...].first { !leaving.contains($0.key) }?.key,
+        ]
+        guard
+          neighbours == [
+            new[..<row].last { !arriving.contains($0.key) }?.key,
+            new[(row + 1)...].first { !arriving.contains($0.key) }?.key,
+          ]
+        else { continue }
+        between[[section] + neighbours, default: []].append((now.key, path))
       }
     }
-    return stays
+    return Set(
+      between.values.flatMap { rows in
+        longestIncreasing(rows.map { Int32($0.place.row) }).map { rows[$0].key }
+      })
   }
 
   /// Gives the edits distinct targets. Each arriving row comes in front of the row in `before`, in the present

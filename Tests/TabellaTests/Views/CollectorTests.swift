@@ -66,19 +66,21 @@ import Testing
   }
 
   @Test(arguments: 0..<80)
-  func `merged rows have the numbers of all rows`(seed: Int) throws {
+  func `merged digests are the digests of all rows`(seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
     let types = Self.someTypes(&generator)
     let drawn = Drawn(&generator, types: types)
     let columns = types.indices.map { ($0, Bool.random(using: &generator)) }
     let keys = types.indices.filter { _ in Bool.random(using: &generator) }
-    var empty = RowNumbering(keys)
-    empty.begin(types.map { Column("c", $0) }, columns)
-    let numbering = try collected(empty, drawn, types, &generator)
-    #expect(numbering.whole.rows.count == drawn.rows.count)
-    #expect(numbering.merged.rows == numbering.whole.rows)
-    #expect(numbering.merged.keys == numbering.whole.keys)
-    #expect(numbering.merged.rowCount == Set(numbering.whole.rows).count)
+    var empty = CollectedDigests(types.map { Column("c", $0) }, columns, keys)
+    empty.begin(numbering: DigestNumbers(), count: drawn.rows.count)
+    let collected = try collected(empty, drawn, types, &generator)
+    #expect(collected.whole.rows.count == drawn.rows.count)
+    #expect(collected.merged.rows == collected.whole.rows)
+    let numbers = collected.whole.keys.numbered
+    #expect(collected.merged.keys.numbered == numbers)
+    #expect(collected.merged.keys.numbers?.count == Set(numbers).count)
+    #expect(numbers.count == (keys.isEmpty ? 0 : drawn.rows.count))
   }
 
   @Test(arguments: 0..<80)
