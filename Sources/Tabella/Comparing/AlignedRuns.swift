@@ -1,7 +1,7 @@
 /// The runs of equal rows in two lists that differ little, and the rest of both lists.
 ///
-/// It goes through both lists at once, and needs no table of all rows. Where the lists differ, it looks for the next long
-/// run of equal rows. It ends where there is none nearby.
+/// It goes through both lists at once, and needs no table of all rows. At a difference, it looks for the next long run of
+/// equal rows. It ends where there is none nearby.
 ///
 /// The runs are a longest common subsequence of the lists before the rest if no row repeats in a list, or if they differ
 /// in at most ``CommonSubsequence/mostDifferences`` rows. Short lists are a rest, apart from equal rows at their ends.
