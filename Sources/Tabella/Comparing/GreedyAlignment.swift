@@ -28,12 +28,11 @@ struct GreedyAlignment {
   mutating func wholeWay<Element: Equatable>(
     _ old: Elements<Element>, _ new: Elements<Element>, most: Int
   ) -> Way? {
-    // Equal elements cost a step, too. Long runs of them must not be compared again and again.
-    way(old, new, most, steps: 4 * (old.count + new.count) + (1 << 19)) { _, _ in .max }
+    way(old, new, most) { _, _ in .max }
   }
 
   /// The shortest way from the starts of two lists to the next long run of equal elements, or to the ends of the lists. Nil
-  /// if it has more than `most` differences.
+  /// in the same cases.
   ///
   /// The run is at least as long as the way in each list. If no element repeats in a list, such a run is part of a longest
   /// common subsequence: pairs that cross the run have an element on the way, so they are not more than the pairs of the
@@ -41,14 +40,13 @@ struct GreedyAlignment {
   mutating func wayToRun<Element: Equatable>(
     _ old: Elements<Element>, _ new: Elements<Element>, most: Int
   ) -> Way? {
-    way(old, new, most, steps: .max) { max(4, $0, $1) }
+    way(old, new, most) { max(4, $0, $1) }
   }
 
   /// A way that ends before a run of the length that `length` returns for the numbers of elements before it.
   @inline(__always)
   private mutating func way<Element: Equatable>(
-    _ olds: Elements<Element>, _ news: Elements<Element>, _ most: Int, steps: Int,
-    _ length: (Int, Int) -> Int
+    _ olds: Elements<Element>, _ news: Elements<Element>, _ most: Int, _ length: (Int, Int) -> Int
   ) -> Way? {
     let (old, new) = (
       UnsafeBufferPointer(rebasing: olds), UnsafeBufferPointer(rebasing: news)
@@ -56,7 +54,8 @@ struct GreedyAlignment {
     let (rows, columns) = (old.count, new.count)
     let most = min(rows + columns, most)
     let middle = most + 1
-    var steps = steps
+    // Equal elements cost a step, too. Long runs of them must not be compared again and again.
+    var steps = 4 * (rows + columns) + (1 << 19)
     if reached.count < 2 * most + 3 { reached = Array(repeating: 0, count: 2 * most + 3) }
     trace.removeAll(keepingCapacity: true)
     for differences in stride(from: 0, through: most, by: 1) {

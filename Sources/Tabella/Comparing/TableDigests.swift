@@ -23,6 +23,8 @@ struct TableDigests {
           CollectedDigests(side.source.columns, pairs.map { (number($0), $0.isText) }, keys)
         }
       collected.begin(numbering: numbers, count: side.count)
+      // Otherwise the next addition would copy all numbers.
+      numbers = DigestNumbers()
       try side.collect(rowsOf: digests ?? side.source, into: &collected)
       numbers = collected.keys.numbers ?? DigestNumbers()
       return (collected.rows, collected.keys.numbered)

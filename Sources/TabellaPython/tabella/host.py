@@ -88,7 +88,8 @@ class Host:
             call("open", host, byref(request), byref(out))
         read_only = None if editing else "it is open for reading only; open it with editing=True"
         # The program can change its current directory before an undo. A location with a scheme is no path.
-        root = os.path.join(os.getcwdb(), name) if os.path.lexists(name) else name
+        is_relative = not os.path.isabs(name) and os.path.lexists(name)
+        root = os.path.join(os.getcwdb(), name) if is_relative else name
         return Table(self, out.value or 0, os.fsdecode(name), root, read_only)
 
     def join(self, tables: Sequence[Table]) -> Table:
