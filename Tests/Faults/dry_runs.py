@@ -230,7 +230,7 @@ class Scene:
         if of["edit"] == "undo":
             if self.run(*self.words, limited=False).status != 0:
                 raise NotHere("an edit that can be taken back")
-            self.words = ["undo", self.words[1], *of["options"]]
+            self.words = ["undo", self.words[1], *(word for word in of["options"] if not word.startswith("--backup"))]
             if of["kind"] == "across":
                 self.fill(self.folder + "/here")
         self.harden()
