@@ -32,7 +32,7 @@ import Testing
       try importSource(exportSource(Short(end: end)), provider: "liar")
     }
     let all = Condition(column: 1, comparison: .greater, value: Array("0".utf8))
-    let both: [(String, (any TableDataSource) throws -> Void)] = [
+    let readers: [(String, (any TableDataSource) throws -> Void)] = [
       ("count", { _ = try $0.filtered(by: [all]).exactNumberOfRows() }),
       ("search", { _ = try $0.shaped(search: "a").exactNumberOfRows() }),
       ("groups", { _ = try $0.grouped(by: Grouping(column: 0, by: .value)).allSections() }),
@@ -67,7 +67,7 @@ import Testing
         }
       ),
     ]
-    for (name, read) in both {
+    for (name, read) in readers {
       let error = #expect(throws: TableError.self, "\(name)") { try read(try source()) }
       #expect(error?.code == .misbehaved && error?.provider == "liar", "\(name): \(error!)")
       let complaint = "section 0 has 6 rows by its count, but ends at row \(end)"
