@@ -148,6 +148,7 @@ struct RowMatching {
 
   /// Compares the cells of the rows that belong together.
   mutating func noteChanges(_ digests: TableDigests) {
+    // All rows have their partners, so the memory can go.
     numbers = nil
     isChanged = oldRow.enumerated().map { row, partner in
       partner >= 0 && digests.oldRows[Int(partner)] != digests.newRows[row]
