@@ -12,9 +12,16 @@ enum SwiftRuntime {
     name.hasPrefix("libswift") || name == "libdispatch.so" || name == "libBlocksRuntime.so"
   }
 
+  /// The libraries that every program of an installation needs.
+  private static let always = ["libswiftCore.so", "libswiftGlibc.so", "libswiftSynchronization.so"]
+
   /// Loads libraries by this program's run path. If one is missing, the loader searches it again for the provider, and
   /// reports it.
+  ///
+  /// An installed `tabella` contains the libraries that every program needs. For the loader, empty libraries with their
+  /// names stand in for them (`Sources/Packaging/link`). These come first, so that the loader uses them for the others.
   static func load(_ names: [String]) {
-    for name in names { _ = tabella_system_load(name) }
+    guard !names.isEmpty else { return }
+    for name in always + names { _ = tabella_system_load(name) }
   }
 }

@@ -31,7 +31,7 @@ def plant(root):
     good = ["-Wl,-rpath,$ORIGIN/../runtime", "-s"]
     library(path, *good)
     for law in (tree.have_modes, tree.have_run_paths, tree.find_their_libraries, tree.start_without_cxx,
-                tree.are_stripped, tree.have_good_links, tree.have_pages_that_lead):
+                tree.start_alone, tree.are_stripped, tree.have_good_links, tree.have_pages_that_lead):
         expect(not law(root), f"{law.__name__} refuses a good tree: {law(root)}")
     yield tree.are_complete, "bin/tabella is missing"
     os.chmod(path, 0o664)
@@ -48,6 +48,7 @@ def plant(root):
     library(f"{runtime}/libswiftMore.so", "-Wl,-soname,libswiftMore.so", "-Wl,--no-as-needed", "-lstdc++", "-s")
     library(path, *good, "-Wl,--no-as-needed", f"-L{runtime}", "-lswiftMore")
     yield tree.start_without_cxx, "libstdc++.so.6 for lib/tabella/runtime/libswiftMore.so"
+    yield tree.start_alone, "libtabella-csv.so loads libswiftMore.so"
     os.remove(f"{runtime}/libswiftMore.so")
     library(path, *good)
     os.symlink("/usr", f"{root}/lib/link")

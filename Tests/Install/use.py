@@ -1,8 +1,10 @@
 """The use of an installed tabella, as a user would try it: read, count, edit, undo, follow, with every provider."""
 
+import glob
 import json
 import os
 import queue
+import re
 import shutil
 import signal
 import subprocess
@@ -186,6 +188,17 @@ def use_foreign(machine, tabella, providers, expected):
         with open(f"{expected}/{file}") as text:
             shown = machine.run(tabella, "show", location, TABELLA_PROVIDER_PATH=providers)
             expect(shown == text.read(), f"{location} shows {shown}")
+    # The program contains parts of the runtime. In its process, a provider in Swift uses these.
+    machine.run(tabella, "show", "primes:40", "--in-process", TABELLA_PROVIDER_PATH=providers,
+                LD_DEBUG="files", LD_DEBUG_OUTPUT=f"{machine.seen}/loader")
+    said = ""
+    for path in glob.glob(f"{machine.folder}/loader.*"):
+        with open(path) as file:
+            said += file.read()
+        os.remove(path)
+    loaded = re.findall(r"calling init: (\S*/libswift(?:Core|Glibc|Synchronization)\.so)", said)
+    expect(loaded and all("/contained/" in path for path in loaded), f"the process loaded {loaded}")
+    expect("libswift_Concurrency.so" in said, "the process did not load the provider's libraries")
 
 
 def use_library(machine, example, packages, folder, providers, expected):
