@@ -13,8 +13,13 @@ public enum JSONValue: Hashable, Sendable {
   /// Throws ``TableError`` with `.invalidArgument` and the line and column. A repeated key and more than 100 levels
   /// are errors. `isLine` means that the text is one line of a longer text; errors then name only the column.
   public init(parsing text: [UInt8], isLine: Bool = false) throws(TableError) {
-    var parser = JSONParser(text: text, isLine: isLine)
-    self = try parser.document()
+    let result = text.withUnsafeBufferPointer { text in
+      Result { () throws(TableError) in
+        var parser = JSONParser(text: text, isLine: isLine)
+        return try parser.document()
+      }
+    }
+    self = try result.get()
   }
 
   /// The member of an object with this key; nil if there is none, or if the value is not an object.
@@ -43,13 +48,14 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 private struct JSONParser {
-  let text: [UInt8]
+  /// The document, which is valid while it is parsed. Every access must be in front of its end.
+  let text: UnsafeBufferPointer<UInt8>
   /// Whether the text is one line of a longer one. Errors then name only the column.
   let isLine: Bool
   var at = 0
   var depth = 0
 
-  init(text: [UInt8], isLine: Bool) {
+  init(text: UnsafeBufferPointer<UInt8>, isLine: Bool) {
     self.text = text
     self.isLine = isLine
   }
@@ -126,39 +132,40 @@ private struct JSONParser {
   }
 
   private mutating func object() throws(TableError) -> JSONValue {
+    let start = at
     var members: [JSONObject.Member] = []
-    /// The ends of the members.
-    var ends: [Int] = []
     skipSpace()
     if take(byte: "}") { return .object(JSONObject()) }
     members.reserveCapacity(8)
-    ends.reserveCapacity(8)
     while true {
+      members.append(try member())
       skipSpace()
-      guard at < text.count, text[at] == UInt8(ascii: "\"") else {
-        throw error("a key is missing")
-      }
-      let key = try string()
-      skipSpace()
-      guard take(byte: ":") else { throw error("a colon is missing") }
-      members.append(JSONObject.Member(key: key, value: try value()))
-      ends.append(at)
-      skipSpace()
-      if take(byte: "}") { return .object(try object(of: members, ends)) }
+      if take(byte: "}") { break }
       guard take(byte: ",") else { throw error("a comma or } is missing") }
+      skipSpace()
     }
-  }
-
-  private mutating func object(
-    of members: [JSONObject.Member], _ ends: [Int]
-  ) throws(TableError) -> JSONObject {
     var repeated: Int?
     let object = JSONObject(parsed: members, repeated: &repeated)
     if let repeated {
-      at = ends[repeated]
+      // The error names the end of the repeated member.
+      at = start
+      for _ in 0...repeated {
+        skipSpace()
+        _ = take(byte: ",")
+        skipSpace()
+        _ = try member()
+      }
       throw error("the key \"\(members[repeated].key)\" is repeated")
     }
-    return object
+    return .object(object)
+  }
+
+  private mutating func member() throws(TableError) -> JSONObject.Member {
+    guard at < text.count, text[at] == UInt8(ascii: "\"") else { throw error("a key is missing") }
+    let key = try string()
+    skipSpace()
+    guard take(byte: ":") else { throw error("a colon is missing") }
+    return JSONObject.Member(key: key, value: try value())
   }
 
   private mutating func number() throws(TableError) -> String {
@@ -192,11 +199,9 @@ private struct JSONParser {
     // Most strings have no escape, and all bytes are ASCII. They need neither a copy nor a check.
     if isASCII, at < text.count, text[at] == UInt8(ascii: "\"") {
       at += 1
-      return text.withUnsafeBytes {
-        String(decoding: UnsafeRawBufferPointer(rebasing: $0[start..<at - 1]), as: UTF8.self)
-      }
+      return String(decoding: UnsafeBufferPointer(rebasing: text[start..<at - 1]), as: UTF8.self)
     }
-    var bytes = text[start..<at]
+    var bytes = Array(text[start..<at])
     while at < text.count {
       let byte = text[at]
       at += 1

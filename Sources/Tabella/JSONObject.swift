@@ -29,12 +29,12 @@ public struct JSONObject: Hashable, Sendable {
   ///
   /// - Complexity: O(n log n).
   init(parsed: [Member], repeated: inout Int?) {
-    let order = parsed.indices.sorted {
-      let (left, right) = (parsed[$0].key, parsed[$1].key)
-      return left < right || left == right && $0 < $1
+    members = parsed
+    members.sort { $0.key < $1.key }
+    repeated = firstRepeated.map { position in
+      let same = parsed.indices.filter { parsed[$0].key == members[position].key }
+      return same[1]
     }
-    members = order.map { parsed[$0] }
-    repeated = firstRepeated.map { order[$0] }
   }
 
   /// The position of the first sorted member with the key of the one in front of it; nil if there is none.

@@ -38,7 +38,8 @@ extension Manifest {
     }
 
     private static func sorted(_ paths: [String]) -> [String] {
-      paths.count < 2 ? paths : Set(paths).sorted()
+      let sorted = paths.sorted()
+      return sorted.indices.filter { $0 == 0 || sorted[$0] != sorted[$0 - 1] }.map { sorted[$0] }
     }
 
     /// Each permission in a few words for people; empty if there are none.
@@ -106,13 +107,18 @@ extension Manifest.Permissions {
   }
 
   /// Whether a path is independent of the current directory and has no `.`, `..` or empty components.
+  ///
+  /// It works on bytes: every start checks the shipped manifests, and substrings cost more types at first use.
   private static func isPath(_ text: String) -> Bool {
-    let steps = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard let start = steps.first, steps.count > 1,
-      steps.dropFirst().dropLast().allSatisfy({ !$0.isEmpty }), !steps.contains(".."),
-      !steps.contains("."), !text.utf8.contains(0)
+    let path = Array(text.utf8)
+    let steps = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard let start = steps.first, steps.count > 1, !path.contains(0),
+      steps.dropFirst().dropLast().allSatisfy({ !$0.isEmpty }),
+      !steps.contains(where: { [".", ".."].contains(String(decoding: $0, as: UTF8.self)) })
     else { return false }
-    return start.isEmpty || start == "~"
-      || start.first == "$" && UserFolders.Kind(rawValue: String(start.dropFirst())) != nil
+    let first = String(decoding: start, as: UTF8.self)
+    return first.isEmpty || first == "~"
+      || first.utf8.first == UInt8(ascii: "$")
+        && UserFolders.Kind(rawValue: String(first.dropFirst())) != nil
   }
 }
