@@ -24,8 +24,12 @@ extension TableComparison {
       let batch: Batch
       /// The columns as the table stores them.
       let stored: [ColumnBatch]
+      /// Whether the numbers in the text of each column have a decimal comma.
+      let hasComma: [Bool]
 
-      init(_ batch: Batch, stored: [ColumnBatch]) { (self.batch, self.stored) = (batch, stored) }
+      init(_ batch: Batch, stored: [ColumnBatch], hasComma: [Bool]) {
+        (self.batch, self.stored, self.hasComma) = (batch, stored, hasComma)
+      }
     }
 
     private let block: Block
@@ -61,7 +65,20 @@ extension TableComparison {
       return block.batch.columns[index].withBytes(at: row, body)
     }
 
-    /// Whether a cell has the same value as the cell of another row; see ``Cell/isSame(as:asText:)``.
+    /// The number in the stored text of a cell that reads as a real; nil for other cells.
+    private func withNumber<R>(
+      _ index: Int, _ body: (NumberText, UnsafeRawBufferPointer) -> R
+    ) -> R? {
+      guard block.batch.columns[index].type == .real, block.stored[index].type == .text,
+        !block.batch.columns[index].isMissing(row)
+      else { return nil }
+      return block.stored[index].withBytes(at: row) { text in
+        NumberText(text, hasComma: block.hasComma[index]).map { body($0, text) }
+      }
+    }
+
+    /// Whether a cell has the same value as the cell of another row. Numbers in text have the same value if all their
+    /// digits are the same; see ``Cell/isSame(as:asText:)`` for other cells.
     public func isSame(_ index: Int, as other: Row, asText: Bool) -> Bool {
       let isSameText = withText(index) { text in
         other.withText(index) { other in
@@ -70,6 +87,10 @@ extension TableComparison {
         }
       }
       if let isSameText, let isSameText { return isSameText }
+      let isSameNumber = withNumber(index) { number, text in
+        other.withNumber(index) { NumberText.compare(number, text, $0, $1) == 0 }
+      }
+      if let isSameNumber, let isSameNumber { return isSameNumber }
       return self[index].isSame(as: other[index], asText: asText)
     }
   }
@@ -99,7 +120,7 @@ extension TableComparison {
       of: new, changes.compactMap(\.filledRow), columns.pairs.map(\.new) + columns.inserted,
       includesIDs: false
     ).makeIterator()
-    let none = Row(Row.Block(Batch(rowCount: 0, columns: []), stored: []), 0)
+    let none = Row(Row.Block(Batch(rowCount: 0, columns: []), stored: [], hasComma: []), 0)
     for change in changes {
       try body(
         Detail(
@@ -123,7 +144,8 @@ extension TableComparison {
         index < pairs.count && pairs[index].isText ? cells : all[numbers[index]].values(of: cells)
       }
       let block = Row.Block(
-        Batch(rowCount: batch.rowCount, columns: values, ids: batch.ids), stored: batch.columns)
+        Batch(rowCount: batch.rowCount, columns: values, ids: batch.ids), stored: batch.columns,
+        hasComma: numbers.map { all[$0].hasDecimalComma })
       for row in 0..<batch.rowCount { rows.append(Row(block, row)) }
     }
     return rows

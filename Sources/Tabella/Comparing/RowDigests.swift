@@ -69,6 +69,44 @@ package struct RowDigest: Hashable, BitwiseCopyable, Sendable {
   }
 }
 
+extension RowDigest {
+  /// Adds the number that a text contains. Numbers are equal if all their digits are; a text that is no number counts as
+  /// missing.
+  fileprivate mutating func add(number text: UnsafeRawBufferPointer, hasComma: Bool) {
+    guard let number = NumberText(text, hasComma: hasComma) else { return addMissing() }
+    if !number.isShort {
+      let decimal = DecimalText(text)
+      // A double has at most one number of 15 digits.
+      if decimal.digits.count > 15 || !number.value.isNormal && number.value != 0 {
+        add(4)
+        add(UInt64(bitPattern: Int64(decimal.point)) << 1 | (decimal.isNegative ? 1 : 0))
+        return decimal.digits.withUnsafeBytes { add($0) }
+      }
+    }
+    add(2)
+    // -0 is 0.
+    add(number.value == 0 ? 0 : number.value.bitPattern)
+  }
+}
+
+extension Column {
+  /// Adds some cells of the column to the digests of their rows, as a comparison compares their values.
+  ///
+  /// With `asText`, it compares the exact texts of the cells; see ``ColumnBatch/add(to:asText:)``.
+  func add(_ cells: ColumnBatch, to digests: inout [RowDigest], asText: Bool) {
+    guard !asText, reads == .real, cells.type == .text else {
+      return (asText ? cells : values(of: cells)).add(to: &digests, asText: asText)
+    }
+    for row in 0..<cells.count {
+      if cells.missingCount > 0, cells.isMissing(row) {
+        digests[row].addMissing()
+      } else {
+        cells.withBytes(at: row) { digests[row].add(number: $0, hasComma: hasDecimalComma) }
+      }
+    }
+  }
+}
+
 extension ColumnBatch {
   /// Adds the cell of each row to the digest of the row.
   ///

@@ -231,9 +231,7 @@ public struct TableComparison {
     try side.read(paths, columns: columns.pairs.map(number)) { batch in
       for (index, (pair, column)) in zip(columns.pairs, batch.columns).enumerated() {
         var digests = [RowDigest](repeating: .empty, count: batch.rowCount)
-        let values =
-          pair.isText ? column : side.source.columns[number(pair)].values(of: column)
-        values.add(to: &digests, asText: pair.isText)
+        side.source.columns[number(pair)].add(column, to: &digests, asText: pair.isText)
         for row in digests.indices { cells[(first + row) * width + index] = digests[row] }
       }
       first += batch.rowCount

@@ -148,9 +148,9 @@ struct CollectedDigests: RowCollector {
     var rows = [RowDigest](repeating: .empty, count: batch.rowCount)
     var keys = keyIndices.isEmpty ? [] : rows
     for (index, cells) in batch.columns.enumerated() {
-      let values = isText[index] ? cells : all[columns[index]].values(of: cells)
-      values.add(to: &rows, asText: isText[index])
-      if keyIndices.contains(index) { values.add(to: &keys, asText: isText[index]) }
+      let column = all[columns[index]]
+      column.add(cells, to: &rows, asText: isText[index])
+      if keyIndices.contains(index) { column.add(cells, to: &keys, asText: isText[index]) }
     }
     self.rows += rows
     add(keys: keys)

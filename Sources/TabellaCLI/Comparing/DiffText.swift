@@ -168,7 +168,12 @@ struct DiffText: DiffFormat {
       }
     }
     if text != nil { return }
-    switch cells[index] {
+    let cell = cells[index]
+    // Numbers and dates in a file keep the form that they have there.
+    if cell != .missing, let stored = cells.storedText(index) {
+      return line.append(SafeText(String(decoding: stored, as: UTF8.self)))
+    }
+    switch cell {
     case .missing: line.append(screen.missing)
     case .integer(let value): line.append(Int(value))
     case let cell: line.append(SafeText(cell.description))

@@ -646,6 +646,42 @@ private typealias IndexPath = Tabella.IndexPath
     #expect(try !changes([empty], [missing], columns).isEmpty)
   }
 
+  /// Numbers in text were compared as doubles, so ids of 20 digits were equal although their last digits differ.
+  @Test func numbersInTextAreComparedWithAllDigits() throws {
+    let spellings = [
+      ["12345678901234567890", "12345678901234567890.0", "1234567890123456789e1"],
+      ["12345678901234567891"], ["0.1", "1e-1", "0.10000000000000000000000"],
+      ["0.1000000000000000000001"], ["0", "-0", "0.000", "-0e400", "0e-5"], ["1e22", "100e20"],
+      ["1e24", "100e22", "1000000000000000000000000"], ["-1e24"], ["1e36", "10e35"], ["1e37"],
+      ["4e-324"], ["5e-324"], ["123456789012345e-300", "1.23456789012345e-286"], ["1e-290"],
+      ["999999999999999", "999999999999999.000"], ["9999999999999990"], ["9999999999999991"],
+    ]
+    let column = Column("v", reads: .real)
+    let all = spellings.enumerated().flatMap { group, texts in texts.map { (group, $0) } }
+    func digest(_ text: String) -> RowDigest {
+      var digests = [RowDigest.empty]
+      let cell = Cell.text(Array(text.utf8))
+      column.add(
+        AwkwardCells.batch([[cell]], [.text]).columns[0], to: &digests, asText: false)
+      return digests[0]
+    }
+    for (group, text) in all {
+      for (other, otherText) in all {
+        #expect((digest(text) == digest(otherText)) == (group == other), "\(text) \(otherText)")
+        let (a, b) = (Cell.text(Array(text.utf8)), Cell.text(Array(otherText.utf8)))
+        let found = try changes([["x", a]], [["x", b]], [Column("k"), column])
+        #expect(found.isEmpty == (group == other), "\(text) \(otherText)")
+      }
+    }
+    let rows: [[Cell]] = all.map { [.text(Array($0.1.utf8)), "y"] }
+    let error = #expect(throws: TableError.self) {
+      try changes(rows, rows, [column, Column("k")], keys: [0])
+    }
+    #expect(error?.message.contains("0:0 and 0:1") == true)
+    let first = spellings.map { [Cell.text(Array($0[0].utf8)), "y"] }
+    #expect(try changes(first, first, [column, Column("k")], keys: [0]).isEmpty)
+  }
+
   /// A large table with few differences: only these are reported.
   @Test func aLargeTableHasFewDifferences() throws {
     let columns = [Column("n", .integer), Column("a"), Column("b")]
