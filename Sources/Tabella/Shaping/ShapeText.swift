@@ -4,7 +4,9 @@ extension Condition {
   /// Reads `COLUMN OP VALUE`.
   ///
   /// The value is the bytes after the operator, without spaces and one pair of quotes around it; they need not be UTF-8.
-  /// `{NAME}` without quotes is the cell of the column NAME if there is such a column, except after `~` and `!~`. Throws ``TableError`` with `.invalidArgument` for a text without a column of `names` or an operator.
+  /// `{NAME}` without quotes is the cell of the column NAME if there is such a column, except after `~` and `!~`. Throws
+  /// ``TableError`` with `.invalidArgument` for a text without a column of `names` or an operator, and for several
+  /// conditions in one text.
   public init(_ text: [UInt8], _ names: ColumnNames) throws(TableError) {
     let string = String(decoding: text, as: UTF8.self)
     var rest = string[...]
@@ -47,12 +49,14 @@ extension Condition {
       self.init(column: column, comparison: comparison, otherColumn: other)
       return
     }
-    if value.count >= 2, value.first == value.last,
-      value.first == UInt8(ascii: "\"") || value.first == UInt8(ascii: "'")
-    {
-      value = value.dropFirst().dropLast()
+    let isQuoted =
+      value.count >= 2 && value.first == value.last && "\"'".utf8.contains(value.first ?? 0)
+    if !isQuoted || value.dropFirst().dropLast().contains(value.first ?? 0) {
+      try comparison.checkIsAlone(value, string, names)
     }
+    if isQuoted { value = value.dropFirst().dropLast() }
     self.init(column: column, comparison: comparison, value: Array(value))
+    isExact = isQuoted && (comparison == .equal || comparison == .notEqual)
   }
 
   /// Throws ``TableError`` with `.invalidArgument` for a text that is a condition on no table, because it has no operator.
@@ -64,6 +68,42 @@ extension Condition {
 }
 
 extension Condition.Comparison {
+  /// The words of other languages between two conditions.
+  private static let connectives = [" and ", " or ", "&&", "||", ","]
+
+  /// Throws if a value that is not all in quotes continues with another condition: `1 and name = x`.
+  ///
+  /// Otherwise this text would be one long value, and almost all rows satisfy `!=` with such a value.
+  fileprivate func checkIsAlone(
+    _ value: ArraySlice<UInt8>, _ text: String, _ names: ColumnNames
+  ) throws(TableError) {
+    let value = String(decoding: value, as: UTF8.self)
+    guard let lastSign = value.utf8.lastIndex(where: { "=<>~".utf8.contains($0) }) else { return }
+    for start in value.utf8.indices
+    where start < lastSign && " &|,".utf8.contains(value.utf8[start]) {
+      guard
+        let word = Self.connectives.first(where: { word in
+          value.utf8[start...].prefix(word.utf8.count).elementsEqual(word.utf8) {
+            $0 == $1 || $0 | 0x20 == $1 && 0x61...0x7A ~= $1
+          }
+        })
+      else { continue }
+      var rest = value[value.utf8.index(start, offsetBy: word.utf8.count)...].drop { $0 == " " }
+      let next = rest.utf8.first
+      let hasColumn = names.take(from: &rest, where: { Self(frontOf: $0) != nil }) != nil
+      // The name can be misspelt. A comma, and any text in a regular expression, are more often part of a value.
+      let canBeMisspelt =
+        word != "," && self != .matches && self != .doesNotMatch && rest.startIndex < lastSign
+        && !"=<>~!".utf8.contains(next ?? 0)
+      guard !hasColumn, !canBeMisspelt else {
+        throw TableError(
+          .invalidArgument,
+          "\(text): a filter is one condition, without \(word.filter { $0 != " " }); give each condition as a filter of its own, which must all match, or put the value into quotes if it is a text"
+        )
+      }
+    }
+  }
+
   /// The operators, the longest first: `<=` is not `<` with a value that begins with `=`.
   private static let byLength = allCases.sorted { $0.rawValue.count > $1.rawValue.count }
 

@@ -12,6 +12,7 @@
 /// - text that is a date as above: text cells that are dates compare as dates. A cell without a zone never shifts. `=`
 ///   and `!=` also compare bytes, so that the word `today` can be found. The other comparisons read the date at the
 ///   start of a longer text, such as a line of a log;
+/// - text in quotes: `=` and `!=` compare bytes, whatever the text is;
 /// - other text: `=` and `!=` compare bytes. The other comparisons use the order of ``SortDescriptor`` and ignore
 ///   cells that are numbers;
 /// - binary: by bytes.
@@ -62,6 +63,9 @@ public struct Condition: Hashable, Sendable {
   public var comparison: Comparison
   /// The value as the user wrote it; any bytes. Without effect if there is another column.
   public var value: [UInt8]
+  /// Whether `=` and `!=` compare the text of the cell with the value byte by byte, even if both are numbers or dates.
+  /// It has an effect on columns of text that are not read as a type. A value in quotes is exact.
+  public var isExact = false
   /// The number of the column whose cell in the same row is compared with; nil for a value.
   public var otherColumn: Int?
 
@@ -113,6 +117,8 @@ enum ConditionValue {
       column.hasDecimalComma
       ? condition.value.map { $0 == UInt8(ascii: ",") ? UInt8(ascii: ".") : $0 } : condition.value
     switch column.valueType {
+    case .text where condition.isExact:
+      self = .text(condition.value, number: nil, date: nil)
     case .text:
       let number = condition.value.withUnsafeBytes { text in
         NumberText(text)

@@ -79,7 +79,8 @@ public final class FilteredSource: MappedSource {
       }
     let texts = conditions.map {
       "\($0.column) \($0.comparison.rawValue) "
-        + ($0.otherColumn.map { "column \($0)" } ?? dates.meaning(of: $0.value))
+        + ($0.otherColumn.map { "column \($0)" }
+          ?? ($0.isExact ? "text \(described($0.value))" : dates.meaning(of: $0.value)))
     }
     super.init(
       base, description: ["filtered"] + texts + (search.map { ["search", described($0)] } ?? []),

@@ -21,6 +21,7 @@ import Testing
     let condition = try Condition(Array(text.utf8), names)
     #expect(
       condition == Condition(column: column, comparison: comparison, value: Array(value.utf8)))
+    #expect(!condition.isExact)
   }
 
   @Test func valuesAreAnyBytes() throws {
@@ -37,6 +38,55 @@ import Testing
   func wrongConditions(_ text: String, _ message: String) {
     let error = #expect(throws: TableError.self) { try Condition(Array(text.utf8), names) }
     #expect(error?.code == .invalidArgument && error?.message.contains(message) == true)
+  }
+
+  /// `delete --filter 'amount != 1 and city != x'` removed all rows, because it was one condition with a long value.
+  @Test(arguments: [
+    "amount != 1 and city != x", "amount > 1 AND city = x", "city = a or city = b",
+    "amount<1&&city~x",
+    "amount = 1 || amount = 2", "amount > 1, city = x", "city = 'a' and city 2 = 'b'",
+    "amount > 1 and ctiy = x", "city ~ a and amount > 1", "city = \"a\" or amount > \"1\"",
+  ])
+  func severalConditionsInOneAreRefused(_ text: String) {
+    let error = #expect(throws: TableError.self) { try Condition(Array(text.utf8), names) }
+    #expect(error?.code == .invalidArgument)
+    #expect(error?.message.contains("a filter is one condition, without ") == true, "\(text)")
+  }
+
+  @Test(arguments: [
+    ("city = Sand and Sea", "Sand and Sea"), ("city = 'a and amount > 1'", "a and amount > 1"),
+    ("city = \"it's a or b = c\"", "it's a or b = c"), ("city = x,y", "x,y"),
+    ("city ~ disk and size=[0-9]", "disk and size=[0-9]"), ("city = a, b=c", "a, b=c"),
+    ("city != and = or", "and = or"), ("city ~ a||b", "a||b"),
+  ])
+  func textsWithWordsBetweenConditionsAreValues(_ text: String, _ value: String) throws {
+    let condition = try Condition(Array(text.utf8), names)
+    #expect(condition.column == 0 && condition.value == Array(value.utf8))
+  }
+
+  /// `delete FOLDER --filter 'name = "10"'` also deleted the file 1e1, because quotes had no meaning.
+  @Test func valuesInQuotesAreExact() throws {
+    let cells = ["10", "1e1", "10.0", "2024-05", "2024-05-01", "today", "x"]
+    let table = InMemorySource(
+      [Column("name")], rows: cells.map { [.text(Array($0.utf8))] })
+    func kept(_ text: String) throws -> [String] {
+      let view = try table.filtered(
+        by: [try Condition(Array(text.utf8), ColumnNames(table.columns))])
+      return try readAll(view).map { $0[0].description }
+    }
+    #expect(try kept("name = 10") == ["10", "1e1", "10.0"])
+    for value in cells {
+      for quote in ["'", "\""] {
+        #expect(try kept("name = \(quote)\(value)\(quote)") == [value])
+        #expect(try kept("name != \(quote)\(value)\(quote)") == cells.filter { $0 != value })
+      }
+    }
+    #expect(try kept("name >= '10'") == kept("name >= 10"))
+    // A column that reads as numbers compares numbers.
+    let numbers = InMemorySource(
+      [Column("n", reads: .integer)], rows: [[.text(Array("7".utf8))]])
+    let seven = try Condition(Array("n = '7.0'".utf8), ColumnNames(numbers.columns))
+    #expect(try readAll(numbers.filtered(by: [seven])).count == 1)
   }
 
   /// A text without an operator is refused even without a table, because no table makes it a condition.
