@@ -17,6 +17,13 @@ extension StatedTime {
     self = time
   }
 
+  /// Reads a month, `2026-02`, as its first day; nil for any other text. Groups by months have such titles.
+  init?(month text: UnsafeRawBufferPointer) {
+    var reader = DateFormReader(text: text)
+    guard text.count == 7, let time = reader.month() else { return nil }
+    self = time
+  }
+
   /// Reads a date in one of the other forms at the start of a text that can continue; nil if there is none.
   init?(otherFormAtStartOf text: UnsafeRawBufferPointer) {
     guard let (time, _) = StatedTime.otherForm(startOf: text) else { return nil }
@@ -62,7 +69,7 @@ private struct DateFormReader {
   /// `20/Nov/2026:09:12:31`, and a zone after a blank: `+0100`. Both can be in brackets.
   mutating func log() -> (StatedTime, end: Int)? {
     let hasBracket = take("[")
-    guard let day = digits(2...2), take("/"), let month = month(), take("/"),
+    guard let day = digits(2...2), take("/"), let month = namedMonth(), take("/"),
       let year = digits(4...4), let date = StatedTime(year: year, month, day), take(":"),
       let time = time(), time.extent == .second
     else { return nil }
@@ -71,6 +78,12 @@ private struct DateFormReader {
     if take(" "), let zone = zone() { result = result.with(offset: zone) } else { at = end }
     if hasBracket { _ = take("]") }
     return (result, at)
+  }
+
+  /// `2026-02`, at its first day.
+  mutating func month() -> StatedTime? {
+    guard let year = digits(4...4), take("-"), let month = digits(2...2) else { return nil }
+    return StatedTime(year: year, month, 1)
   }
 
   private mutating func time() -> (second: Int64, extent: StatedTime.Extent)? {
@@ -97,7 +110,7 @@ private struct DateFormReader {
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
   ].map { Array($0.utf8) }
 
-  private mutating func month() -> Int64? {
+  private mutating func namedMonth() -> Int64? {
     guard at + 3 <= text.count else { return nil }
     let name = text[at..<at + 3].map { NaturalOrder.folded($0) }
     guard let number = DateFormReader.months.firstIndex(of: name) else { return nil }

@@ -68,6 +68,16 @@ struct OtherCells {
           others.withBytes(at: row) { comparison.holds(NaturalOrder.compareBytes(a, $0)) }
         }
       }
+    case _ where own.valueType == .date && column.valueType == .date:
+      let (values, otherValues) = (own.values(of: cells), column.values(of: others))
+      return { row in
+        guard !values.isMissing(row), !otherValues.isMissing(row) else {
+          // An empty cell counts as missing.
+          return comparison.isNegated
+        }
+        let (a, b) = (values.integer(row), otherValues.integer(row))
+        return comparison.holds(a < b ? -1 : a > b ? 1 : 0)
+      }
     default: return comparingTexts(cells, own, others, comparison)
     }
   }

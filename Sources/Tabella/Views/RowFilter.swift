@@ -198,7 +198,8 @@ struct RowFilter {
     }
     // A line of a log begins with its date. Only an order ignores the rest of the line.
     if let wantedDate,
-      let date = StatedTime(anyForm: cell) ?? (isEquality ? nil : StatedTime(startOf: cell))
+      let date = StatedTime(anyForm: cell) ?? StatedTime(month: cell)
+        ?? (isEquality ? nil : StatedTime(startOf: cell))
     {
       return comparison.holds(wantedDate.order(of: date, &converter))
     }

@@ -52,6 +52,18 @@ import Testing
       ])
   }
 
+  /// `summarize --by date:month --having 'date:month >= 2026-02'` was empty, because a month was a value and no cell.
+  @Test func monthsInTextAreDates() throws {
+    let cells: [Cell] = ["2025-12", "2026-01", "2026-02", "2026-13", "2026-2", "2026-02x", "x"]
+    func rows(_ condition: String) throws -> [Int] {
+      try passing(cells, Column("m"), condition, .utc).map { cells.firstIndex(of: $0)! }
+    }
+    #expect(try rows(">= 2026-02") == [2] && rows("< 2026-02") == [0, 1])
+    #expect(try rows("= 2026") == [1, 2] && rows("= 2026-01") == [1] && rows("= 2026-13") == [3])
+    #expect(try rows("<= 2026-01-31") == [0, 1] && rows("> 2026-01-15") == [2])
+    #expect(try rows("!= 2026") == [0, 3, 4, 5, 6])
+  }
+
   private func dates(_ texts: String...) -> [Cell] { texts.map { .date(Self.moment($0)) } }
 
   private let column = Column("d", .date)

@@ -89,6 +89,20 @@ import Testing
         ], .equal) == [0])
   }
 
+  /// A day in one of two columns of dates was the whole day, so `e > {d}` and `d < {e}` differed.
+  @Test func datesInTextCompareByValue() throws {
+    let columns = [Column("d", reads: .date), Column("e", reads: .date)]
+    let (day, time): (Cell, Cell) = ("2024-01-01", "2024-01-01T05:00:00Z")
+    let rows: [(Cell, Cell)] = [(day, time), (time, day), (day, day), ("", day), (day, .missing)]
+    #expect(try passing(rows, columns, .less) == [0])
+    #expect(try passing(rows, columns, .greater) == [1])
+    #expect(try passing(rows, columns, .equal) == [2])
+    #expect(try passing(rows, columns, .notEqual) == [0, 1, 3, 4])
+    let typed = [Column("d", .date), Column("e", reads: .date)]
+    let midnight = Cell.date(DateConditionTests.moment("2024-01-01T00:00:00Z"))
+    #expect(try passing([(midnight, time), (midnight, day)], typed, .less) == [0])
+  }
+
   @Test func columnsThatCannotBeComparedAreRefused() throws {
     let columns = [Column("n", .integer), Column("d", .date)]
     let error = #expect(throws: TableError.self) { try passing([], columns, .less) }
