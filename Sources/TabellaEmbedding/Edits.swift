@@ -31,7 +31,9 @@ public func tabella_embed_commit(
       try table.cancellations.beginCall(since: count)
       try table.position.check()
     }
-    let batch = try importEdits(batch.pointee)
+    let batch = try about(table.name) { () throws(TableError) in
+      try importEdits(batch.pointee).storing(in: table.source.columns)
+    }
     let edit = try ofReceipts { () throws(ReceiptError) in
       do throws(ReceiptError) {
         return try table.host.store().commit(batch, to: opened, through: table.source)

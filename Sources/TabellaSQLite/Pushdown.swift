@@ -106,8 +106,12 @@ enum Restriction: Equatable {
     guard let comparison = comparison(op) else { return .unknown }
     switch value {
     case .integer(let value): return .conditions([condition(number, comparison, "\(value)")])
-    case .real(let value) where value.isFinite:
+    // The text of a larger double can be the nearest short number instead of its exact value.
+    case .real(let value) where value.magnitude < 0x1p53:
       return .conditions([condition(number, comparison, "\(value)")])
+    case .real(let value):
+      guard let whole = Int64(exactly: value) else { return .unknown }
+      return .conditions([condition(number, comparison, "\(whole)")])
     default: return .unknown
     }
   }

@@ -165,6 +165,23 @@ class Edits(Case):
             batch.set(table[1], dict(table[0]))
         self.assertEqual(self.content(), "name,born,city\nCy,,Rome\nAda,1815,Rome\n")
 
+    def test_inferred_types_are_kept(self):
+        """Any text was written into a column of numbers, which then was a column of text."""
+        table = self.edited("name,n,day\nAda,1,2026-01-01\nBob,2,2026-02-01\n", options={"types": "infer"})
+        for cells in ({"n": "zwei"}, {"n": 3.5}, {"n": True}, {"day": "tomorrow"}):
+            (name,) = cells
+            with self.assertRaisesRegex(tabella.Constraint, f"{name}: .* is not "):
+                with table.edit() as batch:
+                    batch.set(table[0], cells)
+            with self.assertRaises(tabella.Constraint):
+                with table.edit() as batch:
+                    batch.append(cells)
+        self.assertEqual(self.content(), "name,n,day\nAda,1,2026-01-01\nBob,2,2026-02-01\n")
+        with table.edit() as batch:
+            batch.set(table[0], n="7", day=date(2026, 3, 1), name=5)
+            batch.set(table[1], n=None)
+        self.assertEqual(self.content(), "name,n,day\n5,7,2026-03-01\nBob,,2026-02-01\n")
+
     def test_rows_without_ids_are_named_by_their_paths(self):
         """A row of `rows(ids=False)` was a Conflict, though nothing had changed."""
         table = self.edited()

@@ -174,6 +174,17 @@ class Edits(support.Case):
         support.command("undo", path)
         self.assertEqual(self.rows("SELECT count(*) FROM t"), [(5,)])
 
+    def test_null_empties_a_cell_of_a_typed_column(self):
+        """`UPDATE t SET n = n + 1` failed as soon as one cell was empty."""
+        path = self.file("name,n,day\nAda,,x\nBob,2,y\n")
+        self.declare("t", path, "types=infer")
+        self.db.execute("UPDATE t SET n = n + 1")
+        self.assertEqual(path.read_text(), "name,n,day\nAda,,x\nBob,3,y\n")
+        self.db.execute("UPDATE t SET n = NULL WHERE name = 'Bob'")
+        self.assertEqual(path.read_text(), "name,n,day\nAda,,x\nBob,,y\n")
+        with self.assertRaisesRegex(sqlite3.Error, "cannot be missing before other cells"):
+            self.db.execute("UPDATE t SET name = NULL")
+
     def test_only_named_cells_are_written(self):
         path = self.file('a,b\n"x",1\n"y","2"\n')
         self.declare("t", path, "types=infer")

@@ -102,6 +102,18 @@ class Pushdown(support.Case):
         sql = f"SELECT id FROM {{}} WHERE {name} {chance.choice(['=', '<', '>='])} ?"
         self.assertEqual(self.rows(sql.format("t"), value), self.rows(sql.format("n"), value), (sql, value))
 
+    def test_whole_reals_beyond_53_bits(self):
+        """`WHERE n = 1152921504606846976.0` lost the row: the condition was the shortest text of the double."""
+        numbers = [2**60, 2**60 + 1, 2**53, 2**53 + 1, -(2**63), 2**63 - 1, 5]
+        self.declare("t", self.file("n\n" + "".join(f"{number}\n" for number in numbers)), "types=infer")
+        self.copy("n", "t")
+        for value in (2.0**60, -(2.0**63), 2.0**63, 2.0**53, 1e300, -1e300, 4.5, 5.0, 2.0**60 + 256):
+            for sign in ("=", "<", "<=", ">", ">=", "!="):
+                for condition in (f"n {sign} {value!r}", f"n {sign} ?"):
+                    bound = [value] * condition.count("?")
+                    rows = [self.rows(f"SELECT n FROM {table} WHERE {condition}", *bound) for table in ("t", "n")]
+                    self.assertEqual(*rows, (condition, value))
+
     def test_random_conditions(self):
         for seed in range(support.SEED, support.SEED + support.COUNT):
             chance = random.Random(seed)

@@ -267,13 +267,7 @@ public struct TableEdits {
     var cells: [Int: Cell] = [:]
     for (name, value) in values {
       let number = try names.number(name)
-      guard let cell = columns[number].cell(storing: value) else {
-        let column = columns[number]
-        throw TableError(
-          .constraint, "\(name): \(value) is not \(column.valueType.valueDescription)",
-          column: number)
-      }
-      cells[number] = cell
+      cells[number] = try columns[number].storing(value, name: name, number: number)
     }
     return cells
   }
