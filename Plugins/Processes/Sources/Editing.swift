@@ -311,21 +311,29 @@ extension ProcessesSource: TableUndoing {
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     try checkBoot()
     let old = try version()
-    let entries = try NiceReceipt(bytes: receipt).entries
+    let all = try NiceReceipt(bytes: receipt).entries
     let mayReniceAny = try procfs.mayReniceAny()
+    var entries: [NiceReceipt.Entry] = []
     var processes: [OpenProcess] = []
-    for entry in entries {
-      let process = try open(entry)
+    for entry in all {
+      // A process that has ended has no value to restore. It must not prevent the undo of the others.
+      guard let process = try open(entry, endedIsConflict: all.count == 1) else { continue }
       if !mayReniceAny {
         try process.checkNice(entry.old) { snapshot.name(of: process.owner) }
       }
+      entries.append(entry)
       processes.append(process)
     }
+    guard !processes.isEmpty else {
+      throw TableError(.conflict, "all \(all.count) processes have ended")
+    }
+    let ended = all.count - entries.count
+    var outcome = EditResult.Outcome(
+      message: ended == 0 ? nil : "\(ended) of \(all.count) processes have ended")
     if isDryRun {
       return EditResult(
-        outcomes: [.init()], changes: ChangeBatch(from: old, to: old, changes: []))
+        outcomes: [outcome], changes: ChangeBatch(from: old, to: old, changes: []))
     }
-    var outcome = EditResult.Outcome()
     var next = NiceReceipt(entries.map { .init(id: $0.id, old: $0.new, new: $0.old) })
     for (number, process) in processes.enumerated() {
       do throws(TableError) {
@@ -341,7 +349,10 @@ extension ProcessesSource: TableUndoing {
     return EditResult(outcomes: [outcome], changes: readAgain(from: old), receipt: next.bytes)
   }
 
-  private func open(_ entry: NiceReceipt.Entry) throws(TableError) -> OpenProcess {
+  /// Opens the process of an entry; nil if it has ended, unless that is a conflict.
+  private func open(
+    _ entry: NiceReceipt.Entry, endedIsConflict: Bool
+  ) throws(TableError) -> OpenProcess? {
     do throws(TableError) {
       let row = try indexPath(forID: entry.id).row
       guard let process = try snapshot.process(row, .process) else {
@@ -357,6 +368,7 @@ extension ProcessesSource: TableUndoing {
       return open
     } catch {
       guard error.code == .notFound else { throw error }
+      guard endedIsConflict else { return nil }
       throw TableError(.conflict, error.message)
     }
   }

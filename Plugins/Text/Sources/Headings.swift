@@ -101,11 +101,14 @@ struct HeadingReader {
     let length = line[indent...].prefix { $0 == character }.count
     let isMark =
       (character == UInt8(ascii: "`") || character == UInt8(ascii: "~")) && length >= 3
+    let rest = line[(indent + length)...]
     guard let open = fence else {
-      if isMark { fence = (character, length) }
-      return isMark
+      // ```code``` in a line of text is no fence (CommonMark 4.5).
+      let opens = isMark && (character == UInt8(ascii: "~") || !rest.contains(character))
+      if opens { fence = (character, length) }
+      return opens
     }
-    let isBare = line[(indent + length)...].allSatisfy { $0.isBlank }
+    let isBare = rest.allSatisfy { $0.isBlank }
     if isMark, character == open.character, length >= open.length, isBare { fence = nil }
     return true
   }

@@ -643,9 +643,31 @@ import Testing
     #expect(changed?.message == "process \(children[1].pid) now has nice 7, not 5")
     #expect(children.map(\.nice) == [5, 7])
     children[0].end()
-    let ended = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
-    #expect(ended?.code == .conflict && ended?.message.contains("has ended") == true)
+    let other = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+    #expect(other?.message == changed?.message)
     #expect(children[1].nice == 7)
+    children[1].end()
+    let ended = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+    #expect(ended?.code == .conflict && ended?.message == "all 2 processes have ended")
+  }
+
+  /// A process that had ended prevented the undo for all others.
+  @Test(.needs(.root)) func processesThatHaveEndedNeedNoUndo() throws {
+    let children = try [Child(), Child(), Child()]
+    let source = try ProcessesSource()
+    let receipt = try #require(
+      source.commit(
+        EditBatch(children.map { .set(.id(try source.id(of: $0.pid)), cells: [4: 5]) })
+      ).receipt)
+    children[0].end()
+    let expected = [EditResult.Outcome(message: "1 of 3 processes have ended")]
+    #expect(try source.undo(receipt, isDryRun: true).outcomes == expected)
+    #expect(children[1...].map(\.nice) == [5, 5])
+    let undone = try source.undo(receipt, isDryRun: false)
+    #expect(undone.outcomes == expected)
+    #expect(children[1...].map(\.nice) == [0, 0])
+    _ = try source.undo(#require(undone.receipt), isDryRun: false)
+    #expect(children[1...].map(\.nice) == [5, 5])
   }
 
   /// Damaged receipts lead to errors, never to traps, and never set values that were not set before.

@@ -157,6 +157,18 @@ import Testing
     #expect(throws: TableError.self) { try index.indexPath(forIndexTitle: "Two", at: 0) }
   }
 
+  /// Code in three backticks within a line hid all later headings (CommonMark 4.5).
+  @Test func codeInALineIsNoFence() throws {
+    try expect(
+      try open(
+        "# One\n```make``` builds it.\n## Two\n```js a`b\n## Three\n~~~ a`b\n# code\n~~~\n## Four\n",
+        ["sections": "headings"]),
+      [
+        ("One", ["```make``` builds it."]), ("Two", ["```js a`b"]),
+        ("Three", ["~~~ a`b", "# code", "~~~"]), ("Four", []),
+      ])
+  }
+
   @Test func iniHeadings() throws {
     let text = "# a comment\n[ first ]\nx=1\n[[second]]\n[no\n# [third]\n"
     try expect(
