@@ -26,10 +26,14 @@ static void end_by(int number) {
     }
     if (pager > 0) {
         /* As in git, the pager sees the end of its input, and keeps the terminal until the user quits
-         * it. */
-        close((int)pager_input);
+         * it. Further keys that interrupt are for the pager, too. */
+        struct sigaction action = {.sa_handler = SIG_IGN};
+        if (number == SIGINT || number == SIGQUIT) sigaction(number, &action, NULL);
+        if (pager_input >= 0) close((int)pager_input);
         while (waitpid((pid_t)pager, NULL, 0) < 0 && errno == EINTR) {
         }
+        action.sa_handler = SIG_DFL;
+        sigaction(number, &action, NULL);
     }
     /* The handler was reset when it was called. The signal now ends the program. */
     raise(number);

@@ -10,8 +10,10 @@ extension ReceiptLog {
   public var table: any TableDataSource {
     ReadOnlyTable(
       [
-        Column("id"), Column("time", .date), Column("location"), Column("provider"),
-        Column("edits"), Column("undoable", .boolean), Column("undone", .boolean),
+        // A narrow terminal shows the whole id, because `undo` needs it.
+        Column("id", rank: 0), Column("time", .date, rank: 1), Column("location", rank: 1),
+        Column("provider"), Column("edits", rank: 1), Column("undoable", .boolean),
+        Column("undone", .boolean),
       ],
       rows: entries.map { entry in
         let receipt = entry.receipt

@@ -39,6 +39,7 @@ struct Aggregator {
     self.aggregates = aggregates
     self.countsRows = countsRows && aggregates.contains { $0.function == .rows }
     names = ColumnNames(columns)
+    let columns = columns.withUniqueNames
     states = zip(wanted, readers).map { column, numbers in
       ColumnState(columns[column], number: column, Set(numbers.map { aggregates[$0].function }))
     }

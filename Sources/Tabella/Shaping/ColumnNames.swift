@@ -154,6 +154,17 @@ public struct ColumnNames: Sendable {
 /// A name that a column has of its own is never given to another column: of `a`, `a`, `a 2` the second becomes `a 3`.
 public func uniqueNames(_ names: [String]) -> [String] { uniqueNames(names) { $0 } }
 
+extension [Column] {
+  /// The columns with the names of ``ColumnNames``, for messages that must tell them apart.
+  package var withUniqueNames: [Column] {
+    zip(self, uniqueNames(map(\.name))).map { column, name in
+      var column = column
+      column.name = name
+      return column
+    }
+  }
+}
+
 /// Returns the names with a number after each one whose folded form is repeated; see ``uniqueNames(_:)``.
 package func uniqueNames<Folded: Hashable>(
   _ names: [String], folded: (String) -> Folded

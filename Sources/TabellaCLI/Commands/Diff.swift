@@ -27,7 +27,8 @@ extension Command {
       The status is 0, or with `--exit-code` 1 if the tables differ.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .key, .diffFormat, .json, .exitCode, .width, .color, .ambiguousWidth, .noPager,
+      .columns, .key, .diffFormat, .json, .exitCode, .utc, .width, .color, .ambiguousWidth,
+      .noPager,
     ],
     examples: [
       ("tabella diff old.csv new.csv --key id", "show the changed rows, identified by a column"),

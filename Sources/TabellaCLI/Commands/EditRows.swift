@@ -28,7 +28,7 @@ extension Command {
       In a folder or the list of processes, rows are named by their ids, and cannot be moved within a section. The \
       text of the rows can have at most 64 MiB.
       """,
-    options: OptionSpec.opening + OptionSpec.shaping + [.columns] + OptionSpec.committing,
+    options: OptionSpec.opening + OptionSpec.shaping + [.columns, .utc] + OptionSpec.committing,
     examples: [
       ("tabella edit src/ --columns name", "rename the files of a folder"),
       ("tabella edit data.csv --filter 'city = Bonn'", "edit some rows of a file"),

@@ -11,7 +11,7 @@ extension Command {
       edits, whether `tabella undo` can undo them, and whether it has done so. The last 1,000 receipts are kept, with a \
       total size of at most 256 MiB.
       """,
-    options: [.columns, .rows, .limit, .format, .json, .noHeader] + OptionSpec.display,
+    options: [.columns, .rows, .limit, .format, .json, .noHeader, .utc] + OptionSpec.display,
     examples: [
       ("tabella log", "list all edits"),
       ("tabella log data.csv -n 5", "list the last five edits of a file"),

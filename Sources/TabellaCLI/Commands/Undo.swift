@@ -52,7 +52,7 @@ extension Command {
       subject: subject, provider: receipt.provider, from: result.changes.from?.token,
       to: result.changes.to?.token,
       items: result.outcomes.map { .init(edit: nil, outcome: $0, before: nil) },
-      columns: source.columns, receipt: edit.receipt, isDryRun: invocation.isDryRun,
+      columns: source.columns.withUniqueNames, receipt: edit.receipt, isDryRun: invocation.isDryRun,
       extent: result.extent, undoing: receipt)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
   }
@@ -75,9 +75,11 @@ extension Command {
       try store.newestEdit(of: place, subject: operand.text)
     }
     if let found { return found }
+    let meant = ReceiptID(operand.text).map { "; did you mean receipt:\($0)?" }
     throw Failure(
       status: .failed, subject: operand.text, code: "not-found",
-      message: "no receipt of an edit that is not yet undone; tabella log lists all receipts"
+      message:
+        "no receipt of an edit that is not yet undone\(meant ?? "; tabella log lists all receipts")"
     )
   }
 

@@ -129,7 +129,7 @@ struct EditRun {
       try source.checkStyles(edits, of: subject)
     }
     guard !edits.isEmpty else {
-      return try report([], nil, nil, before: [], source.columns)
+      return try report([], nil, nil, before: [], source.columns.withUniqueNames)
     }
     try confirm(&edits, asks: asks)
     return try commit(edits, invocation.isDryRun ? try rows(edits) : [])
@@ -310,7 +310,7 @@ struct EditRun {
     guard foreseen.contains(where: { $0.code == nil }) else { return }
     try Confirmation(
       question: question(edits), edits: edits, rows: rows, outcomes: foreseen,
-      warning: warning(foreseen), columns: source.columns, subject: subject
+      warning: warning(foreseen), columns: source.columns.withUniqueNames, subject: subject
     ).ask(display: invocation.display)
   }
 
@@ -426,7 +426,7 @@ struct EditRun {
 
   private func commit(_ edits: [PlannedEdit], _ before: [RowCells?]) throws(Failure) -> ExitStatus {
     // Read before the edit, because there may be fewer afterwards.
-    let columns = source.columns
+    let columns = source.columns.withUniqueNames
     let first =
       invocation.isDryRun ? nil : try? source.wholeRows(of: edits.prefix(EditSummary.mostRows))
     let batch = batch(edits, isDryRun: invocation.isDryRun)

@@ -72,20 +72,36 @@ struct SectionLines {
     }
     for line in below { try output.write(indent + line + "\n") }
     guard let text = section.aggregates else { return }
-    try output.write(indent + aggregates(text, indent: indent.width) + "\n")
+    for line in aggregates(text, indent: indent.width) { try output.write(indent + line + "\n") }
   }
 
   /// Writes the aggregates of the whole table below its last section, after a blank line.
   func writeTotal(of table: ShownTable?, to output: Output) throws(Failure) {
     guard let text = table?.footers?.total else { return }
-    try output.write("\n" + aggregates(text, indent: 0) + "\n")
+    try output.write("\n")
+    for line in aggregates(text, indent: 0) { try output.write(line + "\n") }
   }
 
-  private func aggregates(_ text: String, indent: Int) -> SafeText {
-    let text = SafeText(text)
-    let room = screen.width.map { max(1, $0 - indent) }
-    let fitted = room.map { text.fitted(to: $0, ellipsis: screen.ellipsis) } ?? text
-    return screen.paint(screen.isolated(fitted), .faint)
+  /// The lines of a text with aggregates. They break between aggregates only, because a part of a number reads as another
+  /// number.
+  private func aggregates(_ text: String, indent: Int) -> [SafeText] {
+    let separator = Footers.separator(on: screen)
+    let room = screen.width.map { max(1, $0 - indent) } ?? .max
+    var (lines, line) = ([String](), "")
+    var rest = text[...]
+    while !rest.isEmpty {
+      let end = rest.utf8.position(of: separator.utf8) ?? rest.endIndex
+      let part = String(rest[..<end])
+      rest = rest[end...].dropFirst(separator.count)
+      let longer = line.isEmpty ? part : line + separator + part
+      if !line.isEmpty, SafeText(longer).width > room {
+        lines.append(line)
+        line = part
+      } else {
+        line = longer
+      }
+    }
+    return (lines + [line]).map { screen.paint(screen.isolated(SafeText($0)), .faint) }
   }
 
   /// The text `1 row` or `12 rows`.

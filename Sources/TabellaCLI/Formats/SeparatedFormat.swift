@@ -68,7 +68,7 @@ struct SeparatedFormat: Format {
       line.insert(UInt8(ascii: "\""), at: 0)
     }
     line.removeLast()
-    try output.write(line: line)
+    try output.write(line: line, separator: shownSeparator)
   }
 
   /// Writes the rows in groups, directly into the output buffer.
@@ -88,8 +88,12 @@ struct SeparatedFormat: Format {
     let line = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 16)
     defer { line.deallocate() }
     let count = write(columns, row..<row + 1, to: line.baseAddress!)
-    try output.write(line: UnsafeRawBufferPointer(rebasing: line[..<(count - 1)]))
+    try output.write(
+      line: UnsafeRawBufferPointer(rebasing: line[..<(count - 1)]), separator: shownSeparator)
   }
+
+  /// The separator that a terminal shows unchanged; nil if it is safe to print anyway.
+  private var shownSeparator: UInt8? { dialect == .csv ? nil : dialect.separator }
 
   private func room(_ columns: [SeparatedColumn], _ rows: Range<Int>) -> Int {
     // One line end per row, even for tables without columns.

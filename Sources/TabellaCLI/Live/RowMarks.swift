@@ -12,14 +12,23 @@ struct RowMarks {
   private var changed: Set<IndexPath> = []
   /// The sections in which every row is new.
   private var newSections: Set<Int> = []
-  /// The number of deleted rows that the batch lists.
+  /// The number of new rows, also of those in new sections.
+  private(set) var insertedCount = 0
+  /// The number of deleted rows, also of those in deleted sections.
   private(set) var removedCount = 0
 
   /// No marks.
   init() {}
 
-  /// The marks of changes. Throws ``TableError`` with `.misbehaved` if no table can have such changes.
-  init(_ changes: [ChangeBatch.Change]) throws(TableError) {
+  /// The marks of changes, with the number of rows of each section before and after them.
+  ///
+  /// Throws ``TableError`` with `.misbehaved` if no table can have such changes.
+  init(
+    _ changes: [ChangeBatch.Change], rowsBefore: [Int], rowsAfter: [Int]
+  ) throws(TableError) {
+    func count(_ counts: [Int], _ section: Int) -> Int {
+      counts.indices.contains(section) ? counts[section] : 0
+    }
     guard
       let plan = try ChangeBatch(from: nil, to: nil, changes: changes).plan(before: KnownCounts())
     else { return }
@@ -27,8 +36,10 @@ struct RowMarks {
       switch change {
       case .insert(let path) where path.isSection: newSections.insert(path.section)
       case .insert(let path): inserted.insert(path)
-      case .delete(let path): if !path.isSection { removedCount += 1 }
+      case .delete(let path):
+        removedCount += path.isSection ? count(rowsBefore, path.section) : 1
       case .reload(let path) where path.isSection:
+        removedCount += count(rowsBefore, path.section)
         if let section = plan.sectionAfter(of: path.section) { newSections.insert(section) }
       case .reload(let path), .reconfigure(let path):
         // An edited line of a file is another row at the same position.
@@ -36,6 +47,7 @@ struct RowMarks {
       case .move: break
       }
     }
+    insertedCount = inserted.count + newSections.reduce(0) { $0 + count(rowsAfter, $1) }
   }
 
   /// The mark of a row, by its path in the new version.
@@ -44,6 +56,5 @@ struct RowMarks {
     return changed.contains(path) ? .changed : nil
   }
 
-  var insertedCount: Int { inserted.count }
   var changedCount: Int { changed.count }
 }

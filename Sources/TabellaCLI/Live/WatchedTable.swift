@@ -24,6 +24,9 @@ final class WatchedTable {
     Progress.end()
   }
 
+  /// The number of rows of each section, if ``remember()`` was called.
+  var rowCounts: [Int] { follower?.rowCounts ?? snapshot?.rowCounts ?? [] }
+
   deinit { try? table.source.changes?.listen(nil) }
 
   /// Calls a function when the table may have changes.

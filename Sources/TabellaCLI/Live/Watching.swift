@@ -137,13 +137,14 @@ struct Watching {
       try begin()
       return
     }
+    let before = watched.rowCounts
     let (next, changes) = try watched.refreshed()
     let isNew = next !== watched
     watched = next
     note = nil
     if let changes, !changes.isEmpty {
       marks = try Failure.about(next.table.subject) { () throws(TableError) in
-        try RowMarks(changes)
+        try RowMarks(changes, rowsBefore: before, rowsAfter: next.rowCounts)
       }
     } else if changes == nil {
       marks = RowMarks()

@@ -143,6 +143,11 @@ struct Topic: Sendable {
         """),
       .paragraph(
         """
+        In a column of text, `=` and `!=` compare a VALUE in quotes with the exact text of the cell: `name = '10'` is \
+        not the file 1e1. A filter is one condition, without `and` and `or`.
+        """),
+      .paragraph(
+        """
         `{COLUMN}` means the cell of that column in the same row, as in `spent > {limit}`. Put the braces into quotes \
         if they are text.
         """),

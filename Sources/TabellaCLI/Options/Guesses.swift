@@ -18,8 +18,9 @@ struct OptionGuess: Sendable {
 
   var takesArgument: Bool { words.contains { $0.utf8.contains(UInt8(ascii: "{")) } }
 
-  /// Whether a command with these options accepts the words.
+  /// Whether a command with these options accepts the words, and has no option with a guessed name.
   func fits(_ specs: [OptionSpec]) -> Bool {
+    guard !specs.contains(where: { $0.names.contains(where: names.contains) }) else { return false }
     let words = needs.map { [$0] } ?? words
     return words.indices.allSatisfy { number in
       guard words[number].hasPrefix("-"), words[number] != "--help",
@@ -104,6 +105,10 @@ enum Guesses {
         "--compute", "--having",
       ],
       advice: aggregates, needs: "--section-by"),
+    OptionGuess(names: ["--footer"], advice: aggregates, needs: "--section-by"),
+    OptionGuess(
+      names: ["--footer"], advice: "--compute chooses the aggregates here", needs: "--compute"),
+    OptionGuess(names: ["--json", "--jsonl"], words: ["--format", "jsonl"]),
     OptionGuess(
       names: ["--unique", "--distinct", "--uniq"],
       advice:
@@ -204,7 +209,7 @@ enum Guesses {
     CommandGuess(
       names: ["mv", "rename"], command: "set",
       advice: """
-        `tabella set FOLDER --filter 'name = OLD' name=NEW` renames a file, and `tabella move LOCATION ROW ROW` moves \
+        `tabella set FOLDER --filter 'name = "OLD"' name=NEW` renames a file, and `tabella move LOCATION ROW ROW` moves \
         a row
         """),
     CommandGuess(
@@ -225,6 +230,15 @@ enum Guesses {
     _ specs: [OptionSpec]
   ) -> Failure? {
     let line = CorrectedLine(command, specs, arguments)
+    // In an editing command, such a word stands where the name of a row stands.
+    if ["set", "delete", "move", "insert"].contains(command), Int(word.text) != nil {
+      let last =
+        specs.contains { $0.names.contains("--rows") } ? ", or --rows -1.. for the last row" : ""
+      return Failure(
+        status: .usage, subject: command, code: "usage",
+        message:
+          "there is no row \(word.text); use the number of a row, counted from 0, its id\(last)")
+    }
     if short(word.text, specs) != nil {
       return .usage("there is no option \(word.text)", subject: command, run: line)
     }

@@ -17,7 +17,7 @@ struct Footers {
     let values = try Failure.about(table.subject) { () throws(TableError) in
       try table.source.sectionAggregates(aggregates, onProgress: Progress.arranged)
     }
-    let separator = isExact || screen.isUnicode ? " · " : " - "
+    let separator = isExact ? " · " : Footers.separator(on: screen)
     func line(_ columns: [Column], _ cells: [Cell]) -> String {
       zip(aggregates, zip(columns, cells)).map { aggregate, value in
         var (column, cell) = value
@@ -31,6 +31,9 @@ struct Footers {
       sections.count > 1 && table.section == nil
       ? "total\(separator)\(line(values.totalColumns, values.total))" : nil
   }
+
+  /// The text between the aggregates of a line.
+  static func separator(on screen: Screen) -> String { screen.isUnicode ? " · " : " - " }
 
   func text(ofSection section: Int) -> String? {
     sections.indices.contains(section) ? sections[section] : nil

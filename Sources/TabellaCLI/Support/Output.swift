@@ -128,18 +128,26 @@ final class Output {
     try write(json: text + [10])
   }
 
-  /// Writes bytes unchanged. On a terminal they are made safe and form one line.
-  func write(line bytes: UnsafeRawBufferPointer) throws(Failure) {
+  /// Writes bytes unchanged. On a terminal the parts between the separators are made safe and form one line.
+  func write(line bytes: UnsafeRawBufferPointer, separator: UInt8? = nil) throws(Failure) {
     if isTerminal {
-      try write(SafeText(bytes: bytes))
+      var rest = bytes[...]
+      while let separator, let end = rest.firstIndex(of: separator) {
+        try write(SafeText(bytes: UnsafeRawBufferPointer(rebasing: rest[..<end])))
+        try write(safe: [separator])
+        rest = rest[(end + 1)...]
+      }
+      try write(SafeText(bytes: UnsafeRawBufferPointer(rebasing: rest)))
     } else {
       try put(bytes)
     }
     try write("\n")
   }
 
-  func write(line bytes: [UInt8]) throws(Failure) {
-    try bytes.withRawBytes { bytes throws(Failure) in try write(line: bytes) }
+  func write(line bytes: [UInt8], separator: UInt8? = nil) throws(Failure) {
+    try bytes.withRawBytes { bytes throws(Failure) in
+      try write(line: bytes, separator: separator)
+    }
   }
 
   /// Writes bytes unchanged. The output must not be a terminal.

@@ -116,10 +116,12 @@ final class Pager {
   /// Closes the pager's input and waits for the pager to end. If the pager failed, returns the reason why rows
   /// may not have been shown.
   func wait() -> String? {
-    tabella_system_has_pager(0, -1)
+    // Ctrl-C is a key of the pager. If it ended this program, the shell and the pager would read the same terminal.
+    tabella_system_has_pager(process, -1)
     feed = nil
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    tabella_system_has_pager(0, -1)
     let number = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     // Ending the pager by a key, or closing its terminal, is normal. A shell adds 128 to the signal.
     guard number != 0, ![SIGINT, SIGPIPE, SIGHUP, SIGTERM].contains(number - 128) else {

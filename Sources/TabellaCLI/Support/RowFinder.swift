@@ -72,6 +72,7 @@ struct RowFinder {
     let run = try run(section, upTo: row)
     guard row < run.rows.count else {
       var error = TableError.noRow(row, inSection: run.section, of: run.rows.count)
+      error.message += ", counted from 0"
       if source.identity != nil { error.message += "; row names are positions and id:ID" }
       throw error
     }

@@ -38,7 +38,7 @@ package struct EditSummary {
     for (number, edit) in first.enumerated() { labels[number] = source.sectionLabel(of: edit) }
     self.init(
       batch.edits, labels: labels, rows: rows.map { $0?.cells }, ids: rows.map { $0?.id },
-      source.columns)
+      source.columns.withUniqueNames)
   }
 
   /// The label of a row: its first cell that is neither missing nor empty, nor binary. If that cell is not text (such as

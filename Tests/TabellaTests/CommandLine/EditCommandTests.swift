@@ -89,7 +89,7 @@ import Testing
     ),
     (["set", "a.ledger", "0"], 2, "a COLUMN=VALUE is missing"),
     (["set", "a.ledger", "x", "name=A"], 2, "is not a row name"),
-    (["set", "a.ledger", "-1", "name=A"], 2, "there is no option -1"),
+    (["set", "a.ledger", "-1", "name=A"], 2, "there is no row -1"),
     (["set", "a.ledger", "0:+1", "name=A"], 2, "is not a row name"),
     (["set", "a.ledger", "end", "name=A"], 2, "does not name one row"),
     (["set", "a.ledger", "0", "cuont=1"], 2, "did you mean count?"),
@@ -113,7 +113,7 @@ import Testing
     (["set", "a.ledger", "0", "name", "count=1"], 2, "is not a row name"),
     (["set", "a.ledger", "0", "count=1", "name"], 2, "name: must be COLUMN=VALUE"),
     // Missing rows and columns.
-    (["set", "a.ledger", "3", "name=A"], 1, "there is no row 3; there are 3"),
+    (["set", "a.ledger", "3", "name=A"], 1, "there is no row 3; there are 3, counted from 0"),
     (["set", "a.ledger", "9223372036854775807", "name=A"], 1, "there is no row"),
     (["set", "a.ledger", "1:0", "name=A"], 1, "there is no section 1"),
     (["delete", "a.ledger", "id:Zed", "--yes"], 1, "no row with the id Zed"),

@@ -269,7 +269,7 @@ import Testing
     ("echo '9\tx\t1' >> \"$1\"", 2, "there was no row 9"),
     ("echo '0\tx\t1' >> \"$1\"", 2, "there was no row 0"),
     ("echo '2\tBob\t2' >> \"$1\"", 2, "row 2 is in line 7, too"),
-    ("sed -i 's/Bob\t2/Bob/' \"$1\"", 2, "line 7: row 2 has 1 cells, but the table has 2 columns"),
+    ("sed -i 's/Bob\t2/Bob/' \"$1\"", 2, "line 7: row 2 has 1 cell, but the table has 2 columns"),
     ("echo '+\ta\t1\tb' >> \"$1\"", 2, "the new row has 3 cells"),
     ("sed -i 's/Bob/B\\\\q/' \"$1\"", 2, "line 7: column name has an unknown escape"),
     ("rm \"$1\"", 1, "rows.txt"),

@@ -37,6 +37,37 @@ import Testing
       .map(String.init)
   }
 
+  /// The separators were escaped like tabs in cells, so two cells read as three.
+  @Test(arguments: ["plain", "tsv"]) func separatorsAreTabs(_ format: String) throws {
+    try folder.write("t.csv", "k,v\n\"a\tx\",1\u{7}\n")
+    let lines = try show("t.csv", "--format", format, "--no-pager")
+    #expect(lines.last == "a\\tx\t1\\x07")
+  }
+
+  /// A footer was cut within numbers, which then read as others.
+  @Test func aggregatesBreakBetweenNumbers() throws {
+    try folder.write("n.csv", "n\n1\n10000000\n1111110\n")
+    let lines = try show("n.csv", "--footer", "sum n, min n, max n", width: 30)
+    #expect(lines.dropLast().suffix(2) == ["sum n: 11111111 · min n: 1", "max n: 10000000"])
+    let narrow = try show("n.csv", "--footer", "sum n, rows", width: 12)
+    #expect(narrow.dropLast().suffix(2) == ["sum n: 11111111", "rows: 3"])
+  }
+
+  /// The log cut the ids that `undo receipt:ID` needs.
+  @Test func idsOfReceiptsAreNotCut() throws {
+    let state = ["XDG_STATE_HOME": folder.path]
+    let name = "a folder with a long name for a file.csv"
+    try folder.write(name, "a,b\n1,2\n")
+    let edit = try run(
+      buildFolder + "/tabella", ["set", name, "0", "a=3"], environment: state,
+      directory: folder.path)
+    #expect(edit.status == 0, "\(edit.errors)")
+    let lines = try show("log", width: 80, environment: state)
+    #expect(lines.first?.hasPrefix("id ") == true && lines.first?.contains("edits") == true)
+    #expect(
+      lines.dropFirst().contains { $0.prefix(30).count { $0 == "-" } == 1 && $0.contains("Z-") })
+  }
+
   /// Writes a source as a table for people into a file, and returns its lines.
   private func table(
     _ source: any TableDataSource, width: Int?, limits: TableMeasure.Limits,

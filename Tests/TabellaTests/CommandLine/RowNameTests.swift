@@ -348,4 +348,14 @@ import Testing
     #expect(try ledgers.tabella("set", file, "0", "a 3=Y").status == 0)
     #expect(try ledgers.content(file).hasSuffix("1,Y,X\n"))
   }
+
+  /// Reports called two columns with the same name by this name, so the dry run did not tell which one changes.
+  @Test func reportsTellColumnsOfOneNameApart() throws {
+    let file = try ledgers.folder.write("d.csv", "id,a,a\n1,x,y\n")
+    let dry = try ledgers.tabella("set", file, "0", "a 2=K", "--dry-run")
+    #expect("\(dry.text)\(dry.errors)".contains("a 2 \"y\" -> \"K\""), "\(dry.text)\(dry.errors)")
+    #expect(try ledgers.tabella("set", file, "0", "a 2=K").errors.contains("changed 1 row (a 2)"))
+    let sum = try ledgers.tabella("summarize", file, "--compute", "sum a 2")
+    #expect(sum.errors.contains("no sum of a 2: \"K\" is not a number"), "\(sum.errors)")
+  }
 }

@@ -226,4 +226,13 @@ import Testing
         + " tabella show many.csv; echo $?")
     #expect(shown.text.contains("LEFT\n"), "\(shown.text)")
   }
+
+  /// If everything was written, Ctrl-C ended the program and left the pager on the terminal of the shell.
+  @Test func interruptsAfterTheLastRowWaitForThePager() throws {
+    try folder.write("few.csv", "a\n" + (0..<200).map { "\($0)\n" }.joined())
+    let shown = try terminal(
+      "PAGER='trap \"\" INT; cat > /dev/null; kill -INT $PPID; sleep 0.3; kill -INT $PPID; sleep 0.5; echo LEFT'"
+        + " env --default-signal tabella show few.csv; echo $?")
+    #expect(shown.text.hasSuffix("LEFT\n130\n"), "\(shown.text)")
+  }
 }

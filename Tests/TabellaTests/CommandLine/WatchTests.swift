@@ -1,6 +1,8 @@
 import Foundation
+import Tabella
 import Testing
 
+@testable import TabellaCLI
 @testable import TabellaTestSupport
 
 /// `show --watch` on a real terminal: the screen of tmux.
@@ -233,5 +235,22 @@ import Testing
     let dumb = try runOnTerminal(
       "\(buildFolder)/tabella", ["show", "x.csv", "--watch"], width: 80, directory: folder.path)
     #expect(dumb.status == 2 && dumb.text.contains("--watch works only on a terminal"))
+  }
+}
+
+@Suite struct RowMarkTests {
+  /// The closing line of `--watch` counted no rows that came or went with their section.
+  @Test func rowsOfSectionsAreCounted() throws {
+    func at(_ section: Int, _ row: Int) -> Tabella.IndexPath {
+      Tabella.IndexPath(section: section, row: row)
+    }
+    let marks = try RowMarks(
+      [
+        .delete(.section(0)), .insert(.section(2)), .delete(at(1, 0)), .insert(at(1, 0)),
+        .reload(.section(3)),
+      ], rowsBefore: [3, 2, 4, 5], rowsAfter: [2, 5, 7, 6])
+    #expect(marks.removedCount == 3 + 1 + 5 && marks.insertedCount == 7 + 1 + 6)
+    #expect(marks[at(2, 6)] == .inserted && marks[at(1, 0)] == .inserted)
+    #expect(marks[at(3, 0)] == .inserted && marks[at(0, 0)] == nil)
   }
 }

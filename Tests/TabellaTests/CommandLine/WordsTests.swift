@@ -37,7 +37,11 @@ import Testing
     let result = try shell(line)
     #expect(result.status == 2 && result.output.isEmpty, "\(line): \(result.text)")
     #expect(result.errors.split(separator: "\n").count == 1, "\(line): \(result.errors)")
-    let message = result.errors.trimmingCharacters(in: .newlines)
+    var message = result.errors.trimmingCharacters(in: .newlines)
+    // The guessed option --json chooses the form of messages, too.
+    if let json = try? JSONSerialization.jsonObject(with: Data(message.utf8)) as? [String: Any] {
+      message = (json["error"] as? [String: Any])?["message"] as? String ?? ""
+    }
     let parts = message.components(separatedBy: "; run: ")
     return parts.count == 2 ? parts[1] : nil
   }
@@ -178,6 +182,7 @@ import Testing
     ("show data.csv -h", "tabella show data.csv --help"),
     ("summarize data.csv --sum born", "tabella summarize data.csv --compute 'sum born'"),
     ("show data.csv --tail 1", "tabella show data.csv --rows -1.."),
+    ("export data.csv --json", "tabella export data.csv --format jsonl"),
     // The recommended command made sections instead of sorting.
     ("sort data.csv --by salary", "tabella show data.csv --sort salary"),
     ("sort data.csv -k -salary", "tabella show data.csv --sort salary:desc"),
@@ -195,6 +200,15 @@ import Testing
     ("show data.csv --exclude city", "--columns '!A,!B'"),
     ("show data.csv --sum born", "tabella summarize"), ("pivot data.csv", "tabella summarize"),
     ("show data.csv --reverse", "--sort COLUMN:desc"), ("mv a b", "tabella set FOLDER"),
+    ("export data.csv --footer rows", "tabella summarize"),
+    ("summarize data.csv --footer rows", "--compute chooses the aggregates here"),
+    // The remedy was -n 1, which deletes the first row.
+    (
+      "delete data.csv -1",
+      "counted from 0, its id, or --rows -1.. for the last row"
+    ),
+    ("set data.csv -1 born=1", "--rows -1.. for the last row"),
+    ("move data.csv -1 0", "there is no row -1"),
     ("rm", "the command here is delete (see: tabella help delete)"),
     ("help ls", "the command here is show (see: tabella help show)"),
   ])

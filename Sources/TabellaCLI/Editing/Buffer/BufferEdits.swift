@@ -180,7 +180,7 @@ struct BufferEdits {
     guard new.count == max(1, old.count) || isStripped else {
       throw .line(
         row.line,
-        "row \(number + 1) has \(new.count) cells, but the table has \(old.count) columns; a tab inside a cell is \\t"
+        "row \(number + 1) has \(counted(new.count, "cell")), but the table has \(counted(old.count, "column")); a tab inside a cell is \\t"
       )
     }
     var cells: [Int: Cell] = [:]
@@ -201,7 +201,7 @@ struct BufferEdits {
     guard texts.count <= max(1, buffer.columns.count) else {
       throw .line(
         row.line,
-        "the new row has \(texts.count) cells, but the table has \(buffer.columns.count) columns; a tab inside a cell is \\t"
+        "the new row has \(counted(texts.count, "cell")), but the table has \(counted(buffer.columns.count, "column")); a tab inside a cell is \\t"
       )
     }
     var cells: [Int: Cell] = [:]
@@ -233,4 +233,9 @@ struct BufferEdits {
       throw .line(line, error.text)
     }
   }
+}
+
+/// A number with its noun: `1 cell`, `2 cells`.
+private func counted(_ number: Int, _ noun: String) -> String {
+  "\(number) \(noun)\(number == 1 ? "" : "s")"
 }
