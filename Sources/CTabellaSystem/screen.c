@@ -20,6 +20,8 @@ static const char enter[] = "\033[?1049h\033[?25l\033[?7l";
 static const char leave[] = "\033[?2026l\033[0m\033[?7h\033[?25h\033[?1049l";
 
 static volatile sig_atomic_t is_on;
+/* Whether the terminal shows the screen now. While the program is stopped, the terminal is the shell's. */
+static volatile sig_atomic_t is_shown;
 static int terminal = -1;
 static int wake = -1;
 /* Whether standard input is this terminal, so that keys are read without echo. */
@@ -37,13 +39,16 @@ static void set_up(void) {
         quiet.c_lflag &= ~(tcflag_t)(ECHO | ICANON);
         quiet.c_cc[VMIN] = 1;
         quiet.c_cc[VTIME] = 0;
+        /* In the background, this stops the program. */
         tcsetattr(0, TCSANOW, &quiet);
     }
+    is_shown = true;
     put(enter);
 }
 
 void tabella_screen_restore(void) {
-    if (!is_on) return;
+    if (!is_shown) return;
+    is_shown = false;
     put(leave);
     if (has_keys) tcsetattr(0, TCSANOW, &before);
 }

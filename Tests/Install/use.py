@@ -196,7 +196,7 @@ def use_foreign(machine, tabella, providers, expected):
         with open(path) as file:
             said += file.read()
         os.remove(path)
-    loaded = re.findall(r"calling init: (\S*/libswift(?:Core|Glibc|Synchronization)\.so)", said)
+    loaded = re.findall(r"calling init: (.*/libswift(?:Core|Glibc|Synchronization)\.so)", said)
     expect(loaded and all("/contained/" in path for path in loaded), f"the process loaded {loaded}")
     expect("libswift_Concurrency.so" in said, "the process did not load the provider's libraries")
 

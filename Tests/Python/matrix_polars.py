@@ -15,7 +15,10 @@ from tabella.table import Table
 
 UTC = timezone.utc
 START = datetime(2024, 1, 1, tzinfo=UTC)
-WORDS = ["x", "1", "1.0", "01", "2024", "2024-01-01", "today", "a b", " a", "a ", '"q"', "=x", "~", "\u00e9", "", "a=b", "-7d"]
+WORDS = [
+    "x", "1", "1.0", "01", "2024", "2024-01-01", "today", "a b", " a", "a ", '"q"', "=x", "~", "\u00e9", "", "a=b", "-7d",
+    "a and n = 1", "a or b > c", "it's", "{n}",
+]
 
 
 class Lazy(unittest.TestCase):

@@ -14,8 +14,8 @@ from typing import Any, Callable, List, Sequence, Tuple
 from ._values import date_text
 from .columns import Column
 
-# Texts that a filter reads as they are: no quotes, no blanks at the ends, no operator at the start.
-_PLAIN = re.compile(r"[^\s\"'=<>~!{\x00-\x1f]([^\"'\x00-\x1f]*[^\s\"'\x00-\x1f])?")
+# Texts that a filter can have in quotes.
+_QUOTABLE = re.compile(r"[^'\x00-\x1f]+")
 
 Signs = List[Tuple[str, str]]
 
@@ -47,10 +47,10 @@ def _escaped(character: str) -> str:
 
 
 def _text(column: Column, sign: str, value: Any) -> Signs:
-    # A comma as the decimal separator makes a number of "1,5" and none of "1.5".
-    if not isinstance(value, str) or sign != "=" or column.decimal_comma or not _PLAIN.fullmatch(value):
+    if not isinstance(value, str) or sign != "=" or not _QUOTABLE.fullmatch(value):
         return []
-    return [("=", value)]
+    # In quotes it is the exact text, even if it looks like a number, a date, or several conditions.
+    return [("=", f"'{value}'")]
 
 
 def _integer(column: Column, sign: str, value: Any) -> Signs:

@@ -151,6 +151,18 @@ import Testing
     window.expect("the end") { _ in window.state == "0 1" }
   }
 
+  /// A signal to a stopped program restored the terminal once more, which stopped the program again.
+  @Test func aStoppedWatchIsEndedByASignal() throws {
+    let window = try Window()
+    window.type("set -m; tabella show live:pipe --watch --in-process")
+    window.expect("the rows") { $0.contains { $0.hasPrefix("  second") } }
+    window.press("C-z")
+    window.expect("the shell") { $0.contains { $0.contains("topped") } }
+    window.type("kill %1; kill -CONT %1; wait %1; echo 'sta'tus $?")
+    window.expect("the end") { $0.contains { $0.hasSuffix("status 143") } }
+    #expect(window.state == "0 1")
+  }
+
   /// Another size of the terminal draws again. Only the rows that fit are shown.
   @Test func anotherSizeIsDrawnAgain() throws {
     let window = try Window(width: 50, height: 10)
