@@ -88,8 +88,10 @@ class Filters(support.Case):
                 self.assertEqual(filters_of([filter], self.table.columns), [])
         # NaN of a real column that is no text is greater than all numbers in Spark, and in Tabella it matches nothing.
         self.assertEqual(filters_of([GreaterThan(("r",), 0.5)], [Column(0, "r", "real")]), [])
-        # The filter would be read as one of the column "a = 1".
-        self.assertEqual(filters_of([EqualTo(("a",), "1 x")], [Column(0, "a", "text"), Column(1, "a = 1", "text")]), [])
+        # The filter would be read as one of the column "a = '1".
+        for name, wanted in (("a = '1", []), ("a = 1", ["a = '1 x'"])):
+            columns = [Column(0, "a", "text"), Column(1, name, "text")]
+            self.assertEqual(filters_of([EqualTo(("a",), "1 x")], columns), wanted)
 
     def test_the_values_of_a_column(self):
         filters = [In(("host",), ("a", "b", "c")), EqualTo(("host",), "b"), EqualTo(("n",), 1)]
