@@ -39,9 +39,16 @@ struct Footers {
     sections.indices.contains(section) ? sections[section] : nil
   }
 
+  /// A value for people. Long text is cut, so that it fits beside the name of its column. Numbers and dates are never cut.
   private static func readable(_ cell: Cell, _ column: Column, _ screen: Screen) -> String {
     let builder = BatchBuilder([column.type])
     builder.columns[0].append(cell)
-    return ReadableCells(screen, limit: nil).text(builder.finish().columns[0], column, 0).string
+    let text = ReadableCells(screen, limit: nil).text(builder.finish().columns[0], column, 0)
+    let isNumber = text.string.utf8.allSatisfy {
+      48...57 ~= $0 || "+-.,eE:TZ ".utf8.contains($0)
+    }
+    guard let width = screen.width, !isNumber else { return text.string }
+    let room = max(8, width - SafeText("\(column.name): ").width)
+    return text.fitted(to: room, ellipsis: screen.ellipsis).string
   }
 }

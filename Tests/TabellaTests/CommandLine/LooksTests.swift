@@ -51,6 +51,11 @@ import Testing
     #expect(lines.dropLast().suffix(2) == ["sum n: 11111111 · min n: 1", "max n: 10000000"])
     let narrow = try show("n.csv", "--footer", "sum n, rows", width: 12)
     #expect(narrow.dropLast().suffix(2) == ["sum n: 11111111", "rows: 3"])
+    // Long text is cut.
+    try folder.write("t.csv", "n,t\n1,\(String(repeating: "x", count: 300))\n")
+    let cut = try show("t.csv", "--footer", "max t, sum n", width: 30)
+    let xs = String(repeating: "x", count: 22)
+    #expect(cut.dropLast().suffix(2) == ["max t: \(xs)…", "sum n: 1"])
   }
 
   /// The log cut the ids that `undo receipt:ID` needs.
