@@ -69,11 +69,14 @@ enum DebugInformation: String {
 /// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
 let forDebugger = Context.environment["TABELLA_UNOPTIMIZED"] != nil
 
+/// In a release, each function has a section of its own, so that the linker can choose the order of functions
+/// (Sources/Packaging/link), and leave out those that nothing calls.
 func strictSettings(_ information: DebugInformation) -> [SwiftSetting] {
   let flags = forDebugger ? [] : ["-Xfrontend", information.rawValue]
   return [
     .treatAllWarnings(as: .error),
     .unsafeFlags(wholeModule + flags, .when(configuration: .debug)),
+    .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
   ]
 }
 let strict = strictSettings(.lines)

@@ -25,6 +25,21 @@ def library(path, *words):
     os.chmod(path, 0o644)
 
 
+def scattered_program(path):
+    """Links a program whose start calls functions in all of its code, and which then waits for its input."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    source = """
+        #include <unistd.h>
+        __asm__(".text\\ncode: .fill 8388608, 1, 0xc3\\n");
+        extern char code[];
+        int main(void) {
+            char byte;
+            for (long at = 0; at < 8388608; at += 4096) ((void (*)(void))(code + at))();
+            return read(0, &byte, 1) < 0;
+        }"""
+    subprocess.run(["gcc", "-w", "-x", "c", "-", "-o", path, "-s"], input=source.encode(), check=True)
+
+
 def plant(root):
     """Yields a law and the text that its sentence must contain, with the fault in the tree."""
     path = f"{root}/{LIBRARY}"
@@ -57,6 +72,9 @@ def plant(root):
     page = f"{root}/share/doc/tabella/docs/page.md"
     write(page, "[a](../Examples/gone.c#part)")
     yield tree.have_pages_that_lead, "docs/page.md links to ../Examples/gone.c"
+    scattered_program(f"{root}/bin/tabella")
+    yield tree.start_in_one_place, "KiB of code"
+    os.remove(f"{root}/bin/tabella")
     write(page, "See `Tests/Ledger`.")
     yield tree.have_pages_that_lead, "docs/page.md names Tests/Ledger"
     write(page, "```sh\nmake -C ../Examples/gone\n```")

@@ -1,11 +1,16 @@
 """The laws of an installed tree. Each returns sentences about the files that break it."""
 
+import ctypes
 import os
+import platform
 import re
 import stat
 import subprocess
+import time
 
 MOST_BYTES = 40 << 20
+# The code that a start of the program may map.
+MOST_CODE = 5 << 20
 # Libraries of the system: those of C, C++ and the compiler.
 SYSTEM = re.compile(
     r"(ld-linux.*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so\.\d+$")
@@ -153,6 +158,36 @@ def start_alone(root):
         for name in dynamic(os.path.join(root, path), "NEEDED") if not SYSTEM.match(name) and name not in own]
 
 
+def can_trace():
+    """Whether this machine lets Sources/Packaging/link find the order of functions."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).ptrace(0, 0, 0, 0) == 0 else 1)  # PTRACE_TRACEME
+    return platform.machine() == "x86_64" and os.waitpid(child, 0)[1] == 0
+
+
+def mapped_code(program, process):
+    """The bytes of a program's code that a process has mapped."""
+    with open(f"/proc/{process}/smaps") as file:
+        of_code = re.search(rf"^\S+ r-xp .*{re.escape(program)}\n(?:\w+: .*\n)*?Rss: +(\d+) kB$", file.read(), flags=re.M)
+    return int(of_code[1]) << 10
+
+
+def start_in_one_place(root):
+    """The functions of a start lie next to each other, so that few pages of the program are mapped."""
+    program = os.path.realpath(os.path.join(root, "bin/tabella"))
+    with subprocess.Popen([program, "count", "/dev/stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
+        # It starts, and then it waits for its input.
+        waits = 0
+        while waits < 5 and started.poll() is None:
+            time.sleep(0.02)
+            with open(f"/proc/{started.pid}/stat") as file:
+                waits = waits + 1 if file.read().rpartition(")")[2].split()[0] == "S" else 0
+        code = mapped_code(program, started.pid)
+        started.communicate()
+    return [f"bin/tabella maps {code >> 10} KiB of code when it starts"] if code > MOST_CODE and can_trace() else []
+
+
 def are_stripped(root):
     wrong = []
     for path in binaries(root):
@@ -215,5 +250,5 @@ def have_pages_that_lead(root):
 
 def broken_laws(root, folders):
     laws = [are_complete, are_small, have_modes, have_run_paths, find_their_libraries, start_without_cxx,
-            start_alone, are_stripped, have_good_links, have_pages_that_lead, lambda root: name_no_folder(root, folders)]
+            start_alone, start_in_one_place, are_stripped, have_good_links, have_pages_that_lead, lambda root: name_no_folder(root, folders)]
     return [sentence for law in laws for sentence in law(root)]

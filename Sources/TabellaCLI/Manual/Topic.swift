@@ -391,7 +391,11 @@ struct Topic: Sendable {
     blocks: [
       .terms([
         Term(name: "0", meaning: "done"),
-        Term(name: "1", meaning: "failed, or done in part; the message says which part"),
+        Term(
+          name: "1",
+          meaning: """
+            failed, or done in part; the message says which part. Also, `diff --exit-code` found differences
+            """),
         Term(
           name: "2",
           meaning: "the command line is wrong, such as an unknown command, option or column"),
@@ -431,6 +435,11 @@ struct Topic: Sendable {
           meaning: """
             `tabella/receipts` in this directory keeps the receipts of edits; the default is `~/.local/state`. If \
             neither this nor HOME is an absolute path, every edit is refused (status 1)
+            """),
+        Term(
+          name: "XDG_CONFIG_HOME",
+          meaning: """
+            `tabella/pins.json` in this directory keeps the pins of providers; the default is `~/.config`
             """),
         Term(
           name: "TABELLA_THREADS",
