@@ -123,24 +123,52 @@ extension ByteSource {
 ///
 /// Opening never blocks; reading a FIFO for the first time waits for its writer. Opening a terminal never makes it
 /// the controlling terminal. The object closes the descriptor when it is released.
+///
+/// `/dev/stdin` is the open standard input, from its offset on. This process need not be allowed to open it again.
 public final class OpenFile: Sendable {
   private let file: Descriptor
   /// The fingerprint of the file at the time of opening.
   public let fingerprint: Fingerprint
+  /// Whether this is standard input that another program has read in part. Then its own offset counts.
+  private let isReadInPart: Bool
 
   /// Opens a path (bytes without NUL). Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
   public init(path: [UInt8]) throws(TableError) {
-    file = try Descriptor(
-      opening: path, O_RDONLY | O_NOCTTY | O_NONBLOCK, errorPrefix: "cannot be opened")
-    fingerprint = try Fingerprint(of: file.raw)
+    let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK
+    guard path == Array("/dev/stdin".utf8) else {
+      file = try Descriptor(opening: path, flags, errorPrefix: "cannot be opened")
+      isReadInPart = false
+      fingerprint = try OpenFile.examine(file.raw)
+      return
+    }
+    guard fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE != O_WRONLY else {
+      throw TableError(.io, "cannot be read: it is open for writing only")
+    }
+    isReadInPart = lseek(STDIN_FILENO, 0, SEEK_CUR) > 0
+    // Its own open file has its own flags. But a socket cannot be opened, nor a file of another user, without rights.
+    if !isReadInPart, let again = Descriptor(opening: path, flags) {
+      file = again
+      fingerprint = try OpenFile.examine(file.raw)
+    } else if let same = Descriptor(duplicating: STDIN_FILENO) {
+      file = same
+      fingerprint = try Fingerprint(of: file.raw)
+    } else {
+      throw .system(errno, "cannot be opened")
+    }
+  }
+
+  /// The fingerprint of a newly opened file. Reading it will wait for input.
+  private static func examine(_ file: Int32) throws(TableError) -> Fingerprint {
+    let fingerprint = try Fingerprint(of: file)
     guard fingerprint.kind != S_IFDIR else {
       throw TableError(.invalidArgument, "is a directory, not a file")
     }
     // Reads of a regular file wait in any case.
     guard
       fingerprint.kind == S_IFREG
-        || fcntl(file.raw, F_SETFL, fcntl(file.raw, F_GETFL) & ~O_NONBLOCK) == 0
+        || fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK) == 0
     else { throw .system(errno, "cannot be opened") }
+    return fingerprint
   }
 
   /// The open file descriptor. The object owns it.
@@ -155,6 +183,7 @@ public final class OpenFile: Sendable {
     }
     let now = try Fingerprint(of: file.raw)
     fingerprint = isOutdated ? now.neverMatching : now
+    isReadInPart = false
     self.file = file
   }
 
@@ -178,15 +207,13 @@ public final class OpenFile: Sendable {
   /// read.
   public func bytes() -> any ByteSource {
     if isStored { return FileBytes(self) }
-    // A pipe, a device, or a file of /proc or /sys, whose reported size has no meaning.
+    // A pipe, a socket, a device, the rest of an input, or a file of /proc or /sys, whose reported size has no meaning.
     var awaitsWriter = fingerprint.kind == S_IFIFO
     return SpooledBytes { [self] buffer throws(TableError) in
       // Before a writer opens the FIFO, it would seem to be empty.
       if awaitsWriter { _ = hasInput(descriptor) }
       awaitsWriter = false
-      return try readRetrying("cannot be read") {
-        Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-      }
+      return try readWaiting(descriptor, into: buffer, "cannot be read")
     } hasArrived: { [self] milliseconds in
       hasInput(descriptor, within: milliseconds)
     }
@@ -201,7 +228,7 @@ public final class OpenFile: Sendable {
   ///
   /// Files in /proc report size 0 although they have content. Files in /sys report the size of a page.
   public var isStored: Bool {
-    guard fingerprint.kind == S_IFREG else { return false }
+    guard fingerprint.kind == S_IFREG, !isReadInPart else { return false }
     if fingerprint.size > 0 { return !tabella_system_is_of_kernel(descriptor) }
     var byte: UInt8 = 0
     if pread(descriptor, &byte, 1, 0) == 0 { return true }

@@ -67,6 +67,8 @@ public func makeFolders(_ path: [UInt8]) throws(TableError) {
   where end == path.count || path[end] == UInt8(ascii: "/") {
     let folder = Array(path[..<end])
     if folder.withCString({ mkdir($0, 0o700) }) == 0 {
+      // The process may mask rights of the owner.
+      _ = folder.withCString { chmod($0, 0o700) }
       try synchronizeParent(of: folder)
       continue
     }

@@ -13,7 +13,7 @@ enum InputStart {
     guard let kind = stat(of: 0)?.kind else { return [] }
     var start = [UInt8](repeating: 0, count: count)
     if kind == S_IFREG {
-      let got = pread(0, &start, count, 0)
+      let got = pread(0, &start, count, lseek(0, 0, SEEK_CUR))
       return Array(start.prefix(max(0, got)))
     }
     guard kind == S_IFIFO || kind == S_IFSOCK else { return [] }

@@ -11,6 +11,24 @@ package func readRetrying(_ errorPrefix: String, _ body: () -> Int) throws(Table
   }
 }
 
+/// Reads an open file from its own offset. If the file is non-blocking, waits for input. Another program that has the same
+/// open file may have made it so.
+///
+/// Throws like ``readRetrying(_:_:)``.
+package func readWaiting(
+  _ file: Int32, into buffer: UnsafeMutableRawBufferPointer, _ errorPrefix: String
+) throws(TableError) -> Int {
+  while true {
+    let got = read(file, buffer.baseAddress, buffer.count)
+    if got >= 0 { return got }
+    if errno == EAGAIN {
+      _ = hasInput(file)
+    } else if errno != EINTR {
+      throw .system(errno, errorPrefix)
+    }
+  }
+}
+
 /// Reads an open file at an offset until `buffer` is full or the file ends. Returns the number of bytes.
 ///
 /// Throws like ``readRetrying(_:_:)``.
@@ -45,8 +63,8 @@ package func readFull(
 
 /// Reads an open file from its offset to its end, at most `limit` bytes. Returns nil with `errno` set on failure.
 ///
-/// `isAll` tells whether the end was reached. With `stopsAtBlock`, a file that would block after some bytes counts as
-/// read up to there.
+/// `isAll` tells whether the end was reached. If the file is non-blocking, waits for input. With `stopsAtBlock`, it
+/// counts as read up to there instead, or as failed if nothing was read.
 package func readAll(
   _ file: Int32, upTo limit: Int = .max, stopsAtBlock: Bool = false
 ) -> (bytes: [UInt8], isAll: Bool)? {
@@ -59,7 +77,9 @@ package func readAll(
     if got == 0 { return (bytes, true) }
     if got > 0 {
       bytes.append(contentsOf: buffer[..<got])
-    } else if errno == EAGAIN, stopsAtBlock, !bytes.isEmpty {
+    } else if errno == EAGAIN, !stopsAtBlock {
+      _ = hasInput(file)
+    } else if errno == EAGAIN, !bytes.isEmpty {
       break
     } else if errno != EINTR {
       return nil
@@ -72,6 +92,12 @@ package func readAll(
 package func readSmallFile(_ path: String, upTo limit: Int = 4096) -> [UInt8]? {
   guard let file = Descriptor(opening: path, O_RDONLY) else { return nil }
   return readAll(file.raw, upTo: limit)?.bytes
+}
+
+/// Waits until an open file accepts output, or has failed.
+package func waitForRoom(_ file: Int32) {
+  var output = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+  while poll(&output, 1, -1) < 0, errno == EINTR {}
 }
 
 /// Waits until an open file has input, has ended, or has failed. Without a time, it waits as long as necessary.

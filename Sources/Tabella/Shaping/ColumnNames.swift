@@ -7,14 +7,29 @@ public struct ColumnNames: Sendable {
   public let names: [String]
   /// The columns, in order.
   let columns: [Column]
+  /// The columns, the longest names first, and names of one length in the order of their bytes.
   private let byLength: [Int]
+  /// The lengths of names, in descending order, and the places in `byLength` of the names with each.
+  private let lengths: [(length: Int, places: Range<Int>)]
 
   /// Names these columns.
   public init(_ columns: [Column]) {
     let names = uniqueNames(columns.map(\.name))
     self.names = names
     self.columns = columns
-    byLength = names.indices.sorted { names[$0].utf8.count > names[$1].utf8.count }
+    let byLength = names.indices.sorted {
+      let (a, b) = (names[$0].utf8, names[$1].utf8)
+      return a.count == b.count ? a.lexicographicallyPrecedes(b) : a.count > b.count
+    }
+    self.byLength = byLength
+    var lengths: [(length: Int, places: Range<Int>)] = []
+    for (place, number) in byLength.enumerated() {
+      let length = names[number].utf8.count
+      let start = lengths.last.map { $0.length == length ? $0.places.lowerBound : place } ?? place
+      if start < place { lengths.removeLast() }
+      lengths.append((length, start..<place + 1))
+    }
+    self.lengths = lengths
   }
 
   /// Returns the number of the column with this name. Throws ``TableError`` with `.invalidArgument` if there is none.
@@ -48,7 +63,7 @@ public struct ColumnNames: Sendable {
       }
       return try list(text).map(\.column)
     }
-    var left = columns.usualNumbers
+    var isHidden = columns.map { _ in false }
     var rest = text[...]
     while true {
       guard rest.popFirst() == "!" else {
@@ -58,9 +73,10 @@ public struct ColumnNames: Sendable {
       guard let column = take(from: &rest, where: { $0.isEmpty || $0.hasPrefix(",") }) else {
         throw unknown(item: rest.prefix { $0 != "," }, [], [])
       }
-      left.removeAll { $0 == column }
+      isHidden[column] = true
       guard rest.popFirst() != nil else { break }
     }
+    let left = columns.usualNumbers.filter { !isHidden[$0] }
     guard !left.isEmpty else {
       throw TableError(.invalidArgument, "\(text): no column remains")
     }
@@ -68,7 +84,20 @@ public struct ColumnNames: Sendable {
   }
 
   /// The number of the column with this name; nil if there is none.
-  func find(_ name: String) -> Int? { names.indices.first { isName(name, of: $0) } }
+  ///
+  /// - Complexity: O(log n) in the number of columns.
+  package func find(_ name: String) -> Int? { find(name.utf8[...]) }
+
+  /// The number of the column whose name has these bytes; nil if there is none.
+  package func find(_ name: Substring.UTF8View) -> Int? {
+    guard let places = lengths.first(where: { $0.length == name.count })?.places else {
+      return nil
+    }
+    let ordered = byLength[places]
+    let place = ordered.partitioningIndex { !names[$0].utf8.lexicographicallyPrecedes(name) }
+    return place < places.upperBound && names[ordered[place]].utf8.elementsEqual(name)
+      ? ordered[place] : nil
+  }
 
   /// Whether the column has this name.
   func isName(_ name: String, of number: Int) -> Bool {
@@ -113,8 +142,10 @@ public struct ColumnNames: Sendable {
   public func take(
     from text: inout Substring, where follows: (Substring) -> Bool
   ) -> Int? {
-    for number in byLength where text.utf8.starts(with: names[number].utf8) {
-      let end = text.utf8.index(text.startIndex, offsetBy: names[number].utf8.count)
+    let count = text.utf8.count
+    for (length, _) in lengths where length <= count {
+      let end = text.utf8.index(text.startIndex, offsetBy: length)
+      guard let number = find(text.utf8[..<end]) else { continue }
       let rest = text[end...]
       if follows(rest) {
         text = rest
@@ -152,7 +183,17 @@ public struct ColumnNames: Sendable {
 /// Returns the names with a number after each repeated one: the first keeps its name, the others get ` 2`, ` 3` and so on.
 ///
 /// A name that a column has of its own is never given to another column: of `a`, `a`, `a 2` the second becomes `a 3`.
-public func uniqueNames(_ names: [String]) -> [String] { uniqueNames(names) { $0 } }
+public func uniqueNames(_ names: [String]) -> [String] { uniqueNames(names, folded: bytewise) }
+
+/// A text that equals that of another name only if both names have the same bytes.
+///
+/// Swift takes two spellings of one accent as equal, but no two texts of characters up to U+00FF.
+package func bytewise(_ name: String) -> String {
+  if name.utf8.allSatisfy({ $0 < 0x80 }) { return name }
+  var text = ""
+  for byte in name.utf8 { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+  return text
+}
 
 extension [Column] {
   /// The columns with the names of ``ColumnNames``, for messages that must tell them apart.

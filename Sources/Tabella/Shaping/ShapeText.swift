@@ -165,11 +165,18 @@ extension Grouping {
 }
 
 extension SortDescriptor {
+  /// The most columns of an order. A sort uses the stack for each.
+  private static let most = 1000
+
   /// Reads `COLUMN[:desc][,…]`. Throws ``TableError`` with `.invalidArgument` for a text that is none.
   public static func list(
     _ text: String, _ names: ColumnNames
   ) throws(TableError) -> [SortDescriptor] {
-    try names.list(text, suffixes: [":desc", ":asc"]).map {
+    let items = try names.list(text, suffixes: [":desc", ":asc"])
+    guard items.count <= most else {
+      throw TableError(.invalidArgument, "an order has at most \(most) columns, not \(items.count)")
+    }
+    return items.map {
       SortDescriptor(column: $0.column, isDescending: $0.suffix == ":desc")
     }
   }

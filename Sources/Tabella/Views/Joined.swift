@@ -71,8 +71,9 @@ public final class JoinedSource: TableDataSource {
     for (part, own) in parts.map(\.source.columns).enumerated() {
       var repetitions: [String: Int] = [:]
       for (ownNumber, column) in own.enumerated() {
-        let name = Name(name: column.name, repetition: repetitions[column.name, default: 0])
-        repetitions[column.name, default: 0] += 1
+        let key = bytewise(column.name)
+        let name = Name(name: key, repetition: repetitions[key, default: 0])
+        repetitions[key, default: 0] += 1
         if let number = numbers[name] {
           if columns[number].type != column.type { columns[number].type = .text }
           if columns[number].unit != column.unit { columns[number].unit = nil }

@@ -117,7 +117,8 @@ struct SortKeys: RowCollector {
     rows.withUnsafeMutableBufferPointer { rows in
       words.withUnsafeMutableBufferPointer { words in
         guard let rowStart = rows.baseAddress, let wordStart = words.baseAddress else { return }
-        SortKeys.withViews(keys[...], []) { columns in
+        var views: [SortColumn.View] = []
+        SortKeys.withViews(keys[...], &views) { columns in
           withoutActuallyEscaping(isCancelled) { isCancelled in
             RowSorter(
               columns: columns, words: wordStart, rows: rowStart, sortEqualRows: sortEqualRows,
@@ -136,9 +137,13 @@ struct SortKeys: RowCollector {
   }
 
   private static func withViews(
-    _ keys: ArraySlice<SortColumn>, _ views: [SortColumn.View], _ body: ([SortColumn.View]) -> Void
+    _ keys: ArraySlice<SortColumn>, _ views: inout [SortColumn.View],
+    _ body: ([SortColumn.View]) -> Void
   ) {
     guard let first = keys.first else { return body(views) }
-    first.withView { withViews(keys.dropFirst(), views + [$0], body) }
+    first.withView {
+      views.append($0)
+      withViews(keys.dropFirst(), &views, body)
+    }
   }
 }

@@ -74,7 +74,7 @@ struct CellArguments {
       }
       throw try unknown(text, among: arguments)
     }
-    let fitting = names.names.indices.filter { isColumn(names.names[$0], of: text) }
+    let fitting = columns(thatBegin: text)
     guard let column = fitting.first else { throw try unknown(text, among: arguments) }
     guard fitting.count == 1 else {
       let columns = fitting.map { names.names[$0] }.joined(separator: " and ")
@@ -84,10 +84,11 @@ struct CellArguments {
     return (column, Array(text.utf8.dropFirst(names.names[column].utf8.count + 1)))
   }
 
-  /// Compares bytes, because an equals sign with a combining mark after it is another character in Swift.
-  private func isColumn(_ name: String, of text: String) -> Bool {
-    text.utf8.starts(with: name.utf8)
-      && text.utf8.dropFirst(name.utf8.count).first == UInt8(ascii: "=")
+  /// The columns whose names stand in front of an equals sign at the start of a text. Compares bytes, because an equals
+  /// sign with a combining mark after it is another character in Swift.
+  private func columns(thatBegin text: String) -> [Int] {
+    text.utf8.indices.lazy.filter { text.utf8[$0] == UInt8(ascii: "=") }
+      .compactMap { names.find(text.utf8[..<$0]) }.sorted()
   }
 
   private func unknown(
@@ -106,7 +107,7 @@ struct CellArguments {
       let remedy = "; the section itself has the name \(section.text):"
       return .usage(names.unknown(name, remedy: remedy).message)
     }
-    let added = wanted.filter { !names.names.contains($0) }
+    let added = wanted.filter { names.find($0) == nil }
     guard let addedColumns, !added.contains(where: { $0.isEmpty || $0.contains(",") }) else {
       return .usage(names.unknown(name).message)
     }
@@ -169,7 +170,7 @@ struct CellArguments {
     var cells: [Int: Cell] = [:]
     for member in members {
       let (name, value) = (member.key, member.value)
-      guard let column = names.names.firstIndex(of: name) else {
+      guard let column = names.find(name) else {
         throw unknown(name, wanted: members.keys)
       }
       let type = columns[column].valueType

@@ -354,7 +354,7 @@ struct EditPlanner {
         isDecided = request.kind == .move
       case .title(let title):
         do throws(TableError) {
-          target = .section(try source.number(of: section))
+          target = .section(try finder.number(of: section))
         } catch {
           guard error.code == .notFound, title == "end" else { throw error }
           let count = try source.numberOfSections(knowing: .max).value
@@ -389,7 +389,7 @@ struct EditPlanner {
   private mutating func wholeSection(
     _ section: SectionArgument, mustShowRows: Bool
   ) throws(TableError) -> Int {
-    guard !chosen.isEverything else { return try source.number(of: section) }
+    guard !chosen.isEverything else { return try finder.number(of: section) }
     let run = try finder.run(section, upTo: 0)
     let count = try source.exactNumberOfRows(inSection: run.section)
     guard !mustShowRows || run.rows.count == count else {

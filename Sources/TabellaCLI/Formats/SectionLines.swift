@@ -86,7 +86,10 @@ struct SectionLines {
   /// number.
   private func aggregates(_ text: String, indent: Int) -> [SafeText] {
     let separator = Footers.separator(on: screen)
-    let room = screen.width.map { max(1, $0 - indent) } ?? .max
+    guard let width = screen.width else {
+      return [screen.paint(screen.isolated(SafeText(text)), .faint)]
+    }
+    let room = max(1, width - indent)
     var (lines, line) = ([String](), "")
     var rest = text[...]
     while !rest.isEmpty {

@@ -281,12 +281,15 @@ final class Output {
     if isTerminal, !bytes.isEmpty { Progress.end() }
     var sent = 0
     while sent < bytes.count {
-      let result = Glibc.write(
-        pager?.input ?? descriptor, bytes.baseAddress! + sent, bytes.count - sent)
+      let receiver = pager?.input ?? descriptor
+      let result = Glibc.write(receiver, bytes.baseAddress! + sent, bytes.count - sent)
       if result >= 0 {
         sent += result
       } else if errno == EPIPE {
         throw readerLeft()
+      } else if errno == EAGAIN {
+        // Another program that has the same pipe made it non-blocking.
+        waitForRoom(receiver)
       } else if errno != EINTR {
         throw Failure(
           status: .failed, subject: "standard output", code: "io",

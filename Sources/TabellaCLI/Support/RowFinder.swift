@@ -7,11 +7,25 @@ struct RowFinder {
   /// The runs of rows that were read so far, and the iterator over the next ones.
   private var runs: [ChosenRows.Run] = []
   private var nextRuns: ChosenRows.Iterator
+  /// The sections with each title, as ``bytewise(_:)`` gives it. They are read when a second title is looked for.
+  private var titled: [String: [Int]]?
+  private var hasSoughtTitle = false
 
   init(source: any TableDataSource, chosen: ChosenRows) {
     self.source = source
     self.chosen = chosen
     nextRuns = chosen.makeIterator()
+  }
+
+  /// The number of the section that an argument names; throws like ``TableDataSource/number(of:)``.
+  mutating func number(of section: SectionArgument) throws(TableError) -> Int {
+    guard case .title(let title) = section, hasSoughtTitle else {
+      hasSoughtTitle = true
+      return try source.number(of: section)
+    }
+    if titled == nil { titled = try source.sectionsByTitle() }
+    if let found = titled?[bytewise(title)], found.count == 1 { return found[0] }
+    return try source.number(of: section)
   }
 
   /// The shown rows of a section. If no option hides rows, the run reaches at least up to a number.
@@ -22,7 +36,7 @@ struct RowFinder {
       let number = try section.map { section throws(TableError) in
         // Counting the rows of the section detects a wrong number.
         if case .number(let number) = section { return number }
-        return try source.number(of: section)
+        return try self.number(of: section)
       }
       let count = try source.numberOfRows(inSection: number ?? 0, knowing: row + 1)
       return ChosenRows.Run(section: number ?? 0, rows: 0..<count.value)
@@ -40,7 +54,7 @@ struct RowFinder {
       }
       return runs[number]
     case .title:
-      let number = try source.number(of: section!)
+      let number = try number(of: section!)
       guard let run = try run(ofSection: number) else {
         throw TableError(.notFound, "these options do not show section \(number)")
       }

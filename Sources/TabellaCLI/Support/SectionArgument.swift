@@ -54,6 +54,19 @@ extension TableDataSource {
     }
   }
 
+  /// The sections with each title, as ``bytewise(_:)`` gives it.
+  func sectionsByTitle() throws(TableError) -> [String: [Int]] {
+    var found: [String: [Int]] = [:]
+    var section = 0
+    while try numberOfSections(knowing: section + 1).value > section {
+      if let title = try sections?.title(.header, ofSection: section) {
+        found[bytewise(title), default: []].append(section)
+      }
+      section += 1
+    }
+    return found
+  }
+
   private func number(ofTitle title: String) throws(TableError) -> Int {
     var (found, others): ([Int], [String]) = ([], [])
     var untitled: Int?

@@ -17,12 +17,12 @@ enum ShellWords {
 
   static func quoted(_ word: String) -> String { quoted(Argument(Array(word.utf8))) }
 
-  /// The word, quoted if a shell would change it. Control characters and bytes that are not UTF-8 are escaped
-  /// in a form that bash, zsh and fish understand.
+  /// The word, quoted if a shell would change it. Characters that messages escape, and bytes that are not UTF-8, are
+  /// escaped in a form that bash, zsh and fish understand.
   static func quoted(_ word: Argument) -> String {
     let text = word.text
     let isText =
-      text.utf8.elementsEqual(word.bytes) && !word.bytes.contains { $0 < 32 || $0 == 127 }
+      text.utf8.elementsEqual(word.bytes) && !text.unicodeScalars.contains(where: \.isUnsafeToPrint)
     guard isText else { return "$'\(word.bytes.map(escaped).joined())'" }
     if !word.bytes.isEmpty, word.bytes.allSatisfy(isPlain) { return text }
     let parts = text.split(separator: "'", omittingEmptySubsequences: false)

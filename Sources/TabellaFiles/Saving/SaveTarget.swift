@@ -69,9 +69,12 @@ final class SaveTarget {
       throw TableError(.readOnly, "is not a regular file and cannot be saved")
     }
     guard status.st_mode & 0o222 != 0 else {
-      throw TableError(
-        .readOnly,
-        "is marked read-only (mode \(octal(status.st_mode))); run chmod u+w first")
+      let mode = octal(status.st_mode)
+      guard geteuid() == 0 || geteuid() == status.st_uid else {
+        throw TableError(
+          .readOnly, "is marked read-only (mode \(mode)), and belongs to another user")
+      }
+      throw TableError(.readOnly, "is marked read-only (mode \(mode)); run chmod u+w first")
     }
     if let flag = flag(of: name) { throw TableError(.denied, flag.advice("it")) }
     guard faccessat(folder, name, W_OK, Int32(AT_EACCESS)) == 0 else {
@@ -81,7 +84,10 @@ final class SaveTarget {
       try checkFolder(
         "its folder cannot be written to; the option in-place=true does not need that")
       guard mayTakeName(of: status) else {
-        throw .system(EPERM, "belongs to another user, in a sticky folder, and cannot be replaced")
+        throw TableError(
+          .denied,
+          "belongs to another user, in a sticky folder, and cannot be replaced; use --in-place (in a program, the option in-place=true)"
+        )
       }
     } else if options.backupSuffix != nil {
       try checkFolder("the backup cannot be created in its folder")

@@ -32,6 +32,7 @@ public final class TemporaryFile {
     {
       file = nameless
       isNamed = false
+      restoreMode()
       return
     }
     guard
@@ -40,7 +41,11 @@ public final class TemporaryFile {
     else { throw .system(errno, errorPrefix) }
     self.file = file
     isNamed = true
+    restoreMode()
   }
+
+  /// The process may mask rights of the owner (umask).
+  private func restoreMode() { _ = fchmod(file.raw, 0o600) }
 
   /// Creates a file that never gets a name, for tests of the folder; nil if the file system has no nameless files.
   init?(namelessIn folder: Int32, errorPrefix: String) throws(TableError) {

@@ -28,8 +28,10 @@ public struct ReceiptID: Hashable, Comparable, Sendable, CustomStringConvertible
   init(at time: Timestamp) {
     // Microseconds, always with six digits.
     let microseconds = time.nanoseconds / 1000
-    let whole = Timestamp(nanoseconds: microseconds / 1_000_000 * 1_000_000_000)
-    let fraction = String(1_000_000 + microseconds % 1_000_000).dropFirst()
+    // Also of a time before 1970, when a clock is wrong.
+    let part = (microseconds % 1_000_000 + 1_000_000) % 1_000_000
+    let whole = Timestamp(nanoseconds: (microseconds - part) * 1000)
+    let fraction = String(1_000_000 + part).dropFirst()
     let moment = whole.description.filter { $0 != "-" && $0 != ":" && $0 != "Z" }
     let random = String(UInt32.random(in: 0x100_0000...0x1FF_FFFF), radix: 16).dropFirst()
     text = "\(moment).\(fraction)Z-\(random)"

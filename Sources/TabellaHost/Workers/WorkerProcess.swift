@@ -16,7 +16,7 @@ final class WorkerProcess: @unchecked Sendable {
   private let status = Mutex<Int32?>(nil)
 
   /// Starts `program` with the given descriptors as 0, 1, 2 and so on. `dataFolder` is ``Host/dataFolder``. Throws
-  /// `.noProvider` if that fails.
+  /// `.noProvider` if that fails, or `.io` if the machine has no room for another process.
   init(program: String, files: [Int32], dataFolder: [UInt8]?) throws(TableError) {
     let arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), nil]
     let environment: [UnsafeMutablePointer<CChar>?] =
@@ -25,9 +25,10 @@ final class WorkerProcess: @unchecked Sendable {
     let started = tabella_system_spawn(
       program, arguments, environment, files, Int32(files.count))
     guard started > 0 else {
-      throw TableError(
-        .noProvider,
-        "the worker \(program) cannot be started: \(errorText(-started))")
+      let what = "the worker \(program) cannot be started"
+      // The machine or a limit of this process is at fault, so another provider does not help.
+      if [EAGAIN, EMFILE, ENFILE, ENOMEM].contains(-started) { throw .system(-started, what) }
+      throw TableError(.noProvider, "\(what): \(errorText(-started))")
     }
     id = started
     handle = Descriptor(tabella_system_open_process(started))

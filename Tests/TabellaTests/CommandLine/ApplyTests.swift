@@ -38,6 +38,50 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
   }
 
+  /// Swift takes two spellings of one accent as equal: a batch wrote into the column with the other spelling.
+  @Test func columnsAreNamedByTheirBytes() throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    try ledgers.folder.write("a.csv", "id,\(composed),\(decomposed)\n1,a,b\n")
+    let lines = #"{"op":"set","row":"0:0","cells":{"\#(decomposed)":"NEW"}}"#
+    try ledgers.folder.write("edits.jsonl", lines)
+    #expect(try ledgers.tabella("apply", "a.csv", "edits.jsonl").status == 0)
+    let changed = "id,\(composed),\(decomposed)\n1,a,NEW\n"
+    #expect(try ledgers.folder.read("a.csv") == Array(changed.utf8))
+    try ledgers.folder.write("b.csv", "id,\(composed)\n1,a\n")
+    #expect(try ledgers.tabella("apply", "b.csv", "edits.jsonl").status == 2)
+    // Nor do such columns of several files become one.
+    try ledgers.folder.write("c.csv", "id,\(decomposed)\n2,c\n")
+    let joined = try ledgers.tabella("export", "b.csv", "c.csv", "--format", "csv")
+    #expect(joined.text == "id,\(composed),\(decomposed)\n1,a,\n2,,c\n", "\(joined)")
+    let chosen = try ledgers.tabella("export", "a.csv", "--columns", decomposed, "--format", "csv")
+    #expect(chosen.text == "\(decomposed)\nNEW\n", "\(chosen)")
+  }
+
+  /// Each edit that named a section by its title read all titles.
+  @Test func sectionsOfABatchAreNamedByTheirTitles() throws {
+    let text = (0..<40).map { "# H \($0 % 30)\nline \($0)\n" }.joined()
+    try ledgers.folder.write("a.md", text)
+    // The titles from 10 on are those of one section.
+    let numbers = [29, 10, 17, 12, 28]
+    let lines = numbers.map { #"{"op":"set","row":"H \#($0):0","cells":{"line":"new"}}"# + "\n" }
+    try ledgers.folder.write("edits.jsonl", lines.joined())
+    let options = ["-o", "sections=headings"]
+    let done = try ledgers.tabella(["apply", "a.md", "edits.jsonl"] + options)
+    #expect(done.status == 0, "\(done)")
+    let changed = numbers.reduce(text) {
+      $0.replacingOccurrences(of: "line \($1)\n", with: "new\n")
+    }
+    #expect(try ledgers.folder.read("a.md") == Array(changed.utf8))
+    for (title, message) in [
+      ("H 3", "2 sections have the title"), ("H 99", "no section with the title"),
+    ] {
+      let line = #"{"op":"set","row":"\#(title):0","cells":{"line":"x"}}"#
+      try ledgers.folder.write("edits.jsonl", lines.joined() + line)
+      let refused = try ledgers.tabella(["apply", "a.md", "edits.jsonl"] + options)
+      #expect(refused.status != 0 && refused.errors.contains(message), "\(refused)")
+    }
+  }
+
   /// A move was checked as if it were alone: its position had to exist without the other edits.
   @Test(arguments: [
     (

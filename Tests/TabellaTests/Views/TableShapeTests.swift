@@ -179,6 +179,44 @@ import Testing
     #expect(texts?.message.contains("no column has a type of numbers; name the columns") == true)
   }
 
+  /// Names are found by their lengths and bytes; here, by trying all of them, the longest first.
+  @Test func namesAreFoundAsByTryingAll() throws {
+    var random = SeededGenerator(seed: 11)
+    let letters = ["a", "b", ",", "\u{E9}", "e\u{301}", ":", "=", ""]
+    func text(_ most: Int) -> String {
+      (0..<Int.random(in: 0...most, using: &random)).map { _ in
+        letters.randomElement(using: &random)!
+      }.joined()
+    }
+    for _ in 0..<3000 {
+      let names = ColumnNames(
+        (0..<Int.random(in: 0...6, using: &random)).map { _ in Column(text(3)) })
+      #expect(Set(names.names.map { Array($0.utf8) }).count == names.names.count)
+      let name = text(4)
+      let found = names.names.firstIndex { $0.utf8.elementsEqual(name.utf8) }
+      #expect((try? names.number(name)) == found)
+      let follows = { (rest: Substring) in rest.isEmpty || rest.utf8.first == UInt8(ascii: ",") }
+      var rest = name[...]
+      let taken = names.take(from: &rest, where: follows)
+      let fitting = names.names.indices.filter { number in
+        let own = names.names[number].utf8
+        return name.utf8.starts(with: own)
+          && follows(Substring(decoding: name.utf8.dropFirst(own.count), as: UTF8.self))
+      }
+      let longest = fitting.max { names.names[$0].utf8.count < names.names[$1].utf8.count }
+      #expect(taken == longest)
+      let length = longest.map { names.names[$0].utf8.count } ?? 0
+      #expect(rest.utf8.elementsEqual(name.utf8.dropFirst(length)))
+    }
+    let many = ColumnNames((0..<1001).map { Column("c\($0)") })
+    let error = #expect(throws: TableError.self) {
+      try SortDescriptor.list(many.names.joined(separator: ","), many)
+    }
+    #expect(error?.message == "an order has at most 1000 columns, not 1001")
+    let order = many.names.dropLast().joined(separator: ",")
+    #expect(try SortDescriptor.list(order, many).map(\.column) == Array(0..<1000))
+  }
+
   /// Columns could be chosen, but none could be left out.
   @Test func columnsAreChosenAndLeftOut() throws {
     let names = ColumnNames([
