@@ -44,13 +44,15 @@ struct EditPlanner {
           number = try sectionNumber(ofPlace: section)
         }
         places.append(
-          NamedPlace(edit: edits.count, isOldSection: countsAfter == nil, isEnd: true))
+          NamedPlace(edit: edits.count, isOldSection: countsAfter == nil, isEnd: true, shown: nil))
         target = IndexPath(section: number, row: 0)
         isDecided = try isPosition(section)
       case .place(let section, let row)?:
-        target = try place(section, row)
+        let (path, shown) = try place(section, row)
+        target = path
         if countsAfterBatch(section ?? .number(0)) == nil {
-          places.append(NamedPlace(edit: edits.count, isOldSection: true, isEnd: false))
+          places.append(
+            NamedPlace(edit: edits.count, isOldSection: true, isEnd: false, shown: shown))
         }
         if case .title? = section { isDecided = false } else { isDecided = true }
       case .id(let id)?: target = try finder.path(forID: id)
@@ -191,6 +193,8 @@ struct EditPlanner {
     var isOldSection: Bool
     /// Whether the place is the end of the section.
     var isEnd: Bool
+    /// The rows of the section that are shown, if options hide others.
+    var shown: Range<Int>?
   }
 
   /// The number of a section if it counts after the batch, as targets do; nil if the argument names an existing section.
@@ -198,19 +202,18 @@ struct EditPlanner {
     if chosen.isEverything, case .number(let number)? = section { number } else { nil }
   }
 
+  /// The path of a position, and the shown rows of its section if options hide others.
   private mutating func place(
     _ section: SectionArgument?, _ row: Int
-  ) throws(TableError) -> IndexPath {
+  ) throws(TableError) -> (IndexPath, shown: Range<Int>?) {
     if chosen.isEverything, case .number(let number) = section ?? .number(0) {
       // Sections can have other numbers after the batch, so this one need not exist yet.
-      return IndexPath(section: number, row: row)
+      return (IndexPath(section: number, row: row), nil)
     }
     let run = try finder.run(section, upTo: row)
-    // The position after the last shown row is valid, too. `checkPlace` checks it against the table later.
-    guard chosen.isEverything || row <= run.rows.count else {
-      throw .noPlace(row, inSection: run.section, of: run.rows.count)
-    }
-    return IndexPath(section: run.section, row: run.rows.lowerBound + row)
+    // `placeRows` checks the position among the shown rows, and `checkPlace` that in the table.
+    let path = IndexPath(section: run.section, row: run.rows.lowerBound.advancedUp(by: row))
+    return (path, chosen.isEverything ? nil : run.rows)
   }
 
   /// Throws if the table has sections and none exists, so that a row has no place.
@@ -250,6 +253,15 @@ struct EditPlanner {
         added[section, default: 0] -= 1
       }
       if let section = edit.target?.section { added[section, default: 0] += 1 }
+    }
+    for place in places {
+      guard let shown = place.shown, let target = edits[place.edit].target else { continue }
+      // The position after the last shown row is valid, too.
+      let row = target.row - shown.lowerBound
+      let others = max(0, added[target.section, default: 0] - 1)
+      guard row <= shown.count + others else {
+        throw .noPlace(row, inSection: target.section, of: shown.count)
+      }
     }
     let ends = places.filter(\.isEnd).map(\.edit)
     for (section, ends) in Dictionary(grouping: ends, by: { edits[$0].target?.section ?? 0 }) {

@@ -19,7 +19,8 @@ struct RowFinder {
 
   /// The number of the section that an argument names; throws like ``TableDataSource/number(of:)``.
   mutating func number(of section: SectionArgument) throws(TableError) -> Int {
-    guard case .title(let title) = section, hasSoughtTitle else {
+    guard case .title(let title) = section else { return try source.number(of: section) }
+    guard hasSoughtTitle else {
       hasSoughtTitle = true
       return try source.number(of: section)
     }

@@ -38,6 +38,41 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
   }
 
+  /// The positions of a batch were compared with the number of rows before it, if options could hide rows.
+  @Test(arguments: [
+    ["-n", "9"], ["--rows", "0..9"], ["--per-section", "9"], ["--section", "0"], [],
+  ])
+  func positionsCountAfterTheBatch(_ options: [String]) throws {
+    let lines = { (edits: [(Int, String)]) in
+      edits.map { #"{"op":"insert","at":"0:\#($0.0)","cells":{"a":"\#($0.1)"}}"# }
+        .joined(separator: "\n")
+    }
+    try ledgers.folder.write("r.csv", "a\n1\n2\n")
+    try ledgers.folder.write("edits.jsonl", lines([(2, "x"), (3, "y"), (0, "z")]))
+    let first = try ledgers.tabella(["apply", "r.csv", "edits.jsonl"] + options)
+    #expect(first.status == 0, "\(first)")
+    #expect(try ledgers.folder.read("r.csv") == Array("a\nz\n1\nx\ny\n2\n".utf8))
+    try ledgers.folder.write("edits.jsonl", lines([(5, "v"), (7, "w")]))
+    let refused = try ledgers.tabella(["apply", "r.csv", "edits.jsonl"] + options)
+    #expect(refused.status == 1 && refused.errors.contains("position"), "\(refused)")
+    try ledgers.folder.write("edits.jsonl", lines([(5, "v"), (6, "w")]))
+    let done = try ledgers.tabella(["apply", "r.csv", "edits.jsonl"] + options)
+    #expect(done.status == 0, "\(done)")
+    #expect(try ledgers.folder.read("r.csv") == Array("a\nz\n1\nx\ny\n2\nv\nw\n".utf8))
+  }
+
+  /// Nor may a position lie among hidden rows.
+  @Test func positionsAmongHiddenRowsAreRefused() throws {
+    try ledgers.folder.write("r.csv", "a\n1\n2\n3\n4\n5\n")
+    let insert = { (row: Int) in #"{"op":"insert","at":"0:\#(row)","cells":{"a":"x"}}"# + "\n" }
+    try ledgers.folder.write("edits.jsonl", insert(2) + insert(4))
+    let refused = try ledgers.tabella("apply", "r.csv", "edits.jsonl", "-n", "2")
+    #expect(refused.status == 1 && refused.errors.contains("no position"), "\(refused)")
+    try ledgers.folder.write("edits.jsonl", insert(2) + insert(3))
+    #expect(try ledgers.tabella("apply", "r.csv", "edits.jsonl", "-n", "2").status == 0)
+    #expect(try ledgers.folder.read("r.csv") == Array("a\n1\n2\nx\nx\n3\n4\n5\n".utf8))
+  }
+
   /// Swift takes two spellings of one accent as equal: a batch wrote into the column with the other spelling.
   @Test func columnsAreNamedByTheirBytes() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
