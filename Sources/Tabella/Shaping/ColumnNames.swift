@@ -183,7 +183,9 @@ public struct ColumnNames: Sendable {
 /// Returns the names with a number after each repeated one: the first keeps its name, the others get ` 2`, ` 3` and so on.
 ///
 /// A name that a column has of its own is never given to another column: of `a`, `a`, `a 2` the second becomes `a 3`.
-public func uniqueNames(_ names: [String]) -> [String] { uniqueNames(names, folded: bytewise) }
+///
+/// Two spellings of one accent count as one name, because a dictionary of Swift takes them as one.
+public func uniqueNames(_ names: [String]) -> [String] { uniqueNames(names) { $0 } }
 
 /// A text that equals that of another name only if both names have the same bytes.
 ///
